@@ -1,0 +1,172 @@
+# dltime: one Makefile, no recursion. Objects go under $(BUILD).
+#
+#   make                        everything
+#   make check                  unit and command-line tests
+#   make bench                  speed and memory of the parts, as ratios and counts
+#   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
+#   make install PREFIX= DESTDIR= [SLURM_PLUGIN_DIR=]
+#   make uninstall
+#
+#   CC=clang, BUILD=build-clang, SANITIZE=address,undefined, COVERAGE=1 do what they say.
+
+BUILD    ?= build
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+bindir   ?= $(PREFIX)/bin
+libdir   ?= $(PREFIX)/lib
+libexecdir ?= $(PREFIX)/libexec
+includedir ?= $(PREFIX)/include
+datadir  ?= $(PREFIX)/share
+mandir   ?= $(datadir)/man
+sysconfdir ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+# Where Slurm looks for plugins: asked from the installed Slurm, else the distribution's folder.
+SLURM_PLUGIN_DIR ?= $(firstword $(wildcard /usr/lib/$(MULTIARCH)/slurm-wlm /usr/lib/$(MULTIARCH)/slurm /usr/lib64/slurm /usr/lib/slurm) $(libdir)/slurm)
+
+VERSION  := $(shell sed -n 's/^\#define DLT_VERSION "\(.*\)"/\1/p' predictor/dltime.h)
+COMMIT   := $(shell git rev-parse --short HEAD 2>/dev/null || echo release)
+SONAME   := libdltime.so.0
+
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+WERROR   ?= -Werror
+CFLAGS   ?= -O2 -g
+ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fno-math-errno $(WARNINGS) $(WERROR) $(CFLAGS) \
+	-Ipredictor -MMD -MP
+LDFLAGS  ?=
+ALL_LDFLAGS := -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
+ifdef SANITIZE
+ALL_CFLAGS  += -fsanitize=$(SANITIZE) -fno-omit-frame-pointer -fno-sanitize-recover=undefined
+ALL_LDFLAGS += -fsanitize=$(SANITIZE)
+else
+SHARED_CHECK := -Wl,-z,defs
+endif
+ifdef COVERAGE
+ALL_CFLAGS  += --coverage -O0
+ALL_LDFLAGS += --coverage
+endif
+# Where the installed programs look for models, profiles and configuration.
+PATHS := -DDLT_DATADIR='"$(datadir)/dltime"' -DDLT_LIBDIR='"$(libdir)/dltime"' \
+	-DDLT_LIBEXECDIR='"$(libexecdir)/dltime"' -DDLT_SYSCONFDIR='"$(sysconfdir)/dltime"' \
+	-DDLT_COMMIT='"$(COMMIT)"'
+
+objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)))
+
+LIB_OBJ     := $(call objects,predictor/base/*.c predictor/graph/*.c predictor/lower/*.c \
+	predictor/device/*.c predictor/measure/*.c predictor/predict/*.c)
+LEARN_OBJ   := $(call objects,predictor/learn/*.c)
+COMMAND_OBJ := $(call objects,predictor/command/*.c)
+ADVISE_OBJ  := $(call objects,plugin/advise/*.c)
+SPANK_OBJ   := $(call objects,plugin/spank/*.c)
+SLURM_ADVISE_OBJ   := $(filter-out %/snapshot_main.o,$(call objects,plugin/slurm/*.c))
+SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o,$(call objects,plugin/slurm/*.c))
+BENCH_OBJ   := $(call objects,bench/*.c)
+ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
+
+LIB_LIBS    := -ljson-c -lz -lm
+LEARN_LIBS  := -lopenblas -lpthread
+ADVISE_LIBS := -lconfig
+
+PROGRAMS := $(BUILD)/dltime $(BUILD)/dlbench $(BUILD)/dltime-snapshot
+SHARED   := $(BUILD)/libdltime.so $(BUILD)/spank_dltime.so $(BUILD)/advise.so \
+	$(BUILD)/backend_onednn.so
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
+
+.PHONY: all check bench accuracy install uninstall clean unit
+all: $(PROGRAMS) $(SHARED) $(BUILD)/libdltime.a
+
+$(BUILD)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) $(PATHS) -c -o $@ $<
+
+$(BUILD)/libdltime.a: $(LIB_OBJ)
+	$(AR) rcs $@.new $^ && mv $@.new $@
+
+$(BUILD)/libdltime.so: $(LIB_OBJ) predictor/libdltime.map
+	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=predictor/libdltime.map \
+		$(SHARED_CHECK) $(ALL_LDFLAGS) -o $@ $(LIB_OBJ) $(LIB_LIBS)
+
+$(BUILD)/dltime: $(COMMAND_OBJ) $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LEARN_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
+
+# -rdynamic: backends are opened at run time and call back into the program's timer.
+$(BUILD)/dlbench: $(BENCH_OBJ) $(LIB_OBJ)
+	$(CC) -rdynamic $(ALL_LDFLAGS) -o $@ $^ -ldl -lpthread $(LIB_LIBS)
+
+$(BUILD)/backend_onednn.so: $(ONEDNN_OBJ) bench/backend.map
+	$(CC) -shared -Wl,--version-script=bench/backend.map $(ALL_LDFLAGS) -o $@ $(ONEDNN_OBJ) \
+		-ldnnl -lm
+
+# Mapped into every sbatch and into root's daemons: libc and nothing else.
+$(BUILD)/spank_dltime.so: $(SPANK_OBJ) plugin/spank/spank_dltime.map
+	$(CC) -shared -Wl,--version-script=plugin/spank/spank_dltime.map $(ALL_LDFLAGS) -o $@ \
+		$(SPANK_OBJ)
+
+# Slurm's own functions stay undefined: the submitting program has them.
+$(BUILD)/advise.so: $(SLURM_ADVISE_OBJ) $(ADVISE_OBJ) $(LIB_OBJ) plugin/slurm/advise.map
+	$(CC) -shared -Wl,--version-script=plugin/slurm/advise.map $(ALL_LDFLAGS) -o $@ \
+		$(SLURM_ADVISE_OBJ) $(ADVISE_OBJ) $(LIB_OBJ) $(ADVISE_LIBS) $(LIB_LIBS)
+
+$(BUILD)/dltime-snapshot: $(SLURM_SNAPSHOT_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lslurm $(ADVISE_LIBS) $(LIB_LIBS)
+
+$(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LEARN_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
+
+unit: $(UNIT_TESTS)
+	@for test in $(UNIT_TESTS); do echo "== $$test"; $$test || exit 1; done
+
+check: all unit
+	BUILD=$(abspath $(BUILD)) bats tests/cli
+
+bench: all
+	BUILD=$(abspath $(BUILD)) tests/bench/run
+
+accuracy: all
+	BUILD=$(abspath $(BUILD)) tests/accuracy/run
+
+INSTALL      ?= install
+install: all
+	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime \
+		$(DESTDIR)$(includedir) $(DESTDIR)$(datadir)/dltime/models \
+		$(DESTDIR)$(datadir)/dltime/profiles $(DESTDIR)$(datadir)/dltime/examples \
+		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man8 \
+		$(DESTDIR)$(sysconfdir)/dltime $(DESTDIR)$(SLURM_PLUGIN_DIR)
+	$(INSTALL) -m 755 $(BUILD)/dltime $(BUILD)/dlbench $(DESTDIR)$(bindir)
+	$(INSTALL) -m 755 $(BUILD)/libdltime.so $(DESTDIR)$(libdir)/$(SONAME).$(VERSION)
+	ln -sf $(SONAME).$(VERSION) $(DESTDIR)$(libdir)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(libdir)/libdltime.so
+	$(INSTALL) -m 644 $(BUILD)/libdltime.a $(DESTDIR)$(libdir)
+	$(INSTALL) -m 755 $(BUILD)/advise.so $(BUILD)/backend_onednn.so $(DESTDIR)$(libdir)/dltime
+	$(INSTALL) -m 755 $(BUILD)/dltime-snapshot $(DESTDIR)$(libexecdir)/dltime
+	$(INSTALL) -m 755 $(BUILD)/spank_dltime.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
+	$(INSTALL) -m 644 predictor/dltime.h $(DESTDIR)$(includedir)
+	$(INSTALL) -m 644 etc/models/*.json $(DESTDIR)$(datadir)/dltime/models
+	for f in $(wildcard etc/profiles/*.dlp); do \
+		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/profiles || exit 1; done
+	for f in $(wildcard etc/examples/*); do \
+		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/examples || exit 1; done
+	for f in $(wildcard man/*.1); do $(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man1 || exit 1; done
+	for f in $(wildcard man/*.5); do $(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man5 || exit 1; done
+	for f in $(wildcard man/*.8); do $(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man8 || exit 1; done
+	test -e $(DESTDIR)$(sysconfdir)/dltime/dltime.conf || \
+		$(INSTALL) -m 644 etc/dltime.conf $(DESTDIR)$(sysconfdir)/dltime
+	@echo
+	@echo "Add this line to Slurm's plugstack.conf on the submit hosts:"
+	@echo "  optional $(SLURM_PLUGIN_DIR)/spank_dltime.so conf=$(sysconfdir)/dltime/dltime.conf"
+
+# Leaves dltime.conf, which belongs to the site.
+uninstall:
+	rm -f $(DESTDIR)$(bindir)/dltime $(DESTDIR)$(bindir)/dlbench
+	rm -f $(DESTDIR)$(libdir)/$(SONAME).$(VERSION) $(DESTDIR)$(libdir)/$(SONAME) \
+		$(DESTDIR)$(libdir)/libdltime.so $(DESTDIR)$(libdir)/libdltime.a
+	rm -rf $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime $(DESTDIR)$(datadir)/dltime
+	rm -f $(DESTDIR)$(SLURM_PLUGIN_DIR)/spank_dltime.so $(DESTDIR)$(includedir)/dltime.h
+	for f in $(notdir $(wildcard man/*.[158])); do \
+		rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$$f; done
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+.SECONDARY:

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+int dlt_fail(struct dlt_error *error, const char *format, ...)
+{
+    if (error) {
+        va_list args;
+
+        va_start(args, format);
+        vsnprintf(error->text, sizeof error->text, format, args);
+        va_end(args);
+        dlt_text_printable(error->text);
+    }
+    return -1;
+}
+
+int dlt_fail_in(struct dlt_error *error, const char *format, ...)
+{
+    if (error) {
+        char before[sizeof error->text];
+        char after[sizeof error->text];
+        size_t used;
+        va_list args;
+
+        memcpy(after, error->text, sizeof after);
+        va_start(args, format);
+        vsnprintf(before, sizeof before, format, args);
+        va_end(args);
+        dlt_text_printable(before);
+        used = strlen(before);
+        memcpy(error->text, before, used + 1);
+        snprintf(error->text + used, sizeof error->text - used, "%s", after);
+    }
+    return -1;
+}
+
+int dlt_fail_memory(struct dlt_error *error)
+{
+    return dlt_fail(error, "out of memory");
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dlt_text_printable(char *text)
+{
+    unsigned char *p = (unsigned char *)text;
+
+    for (; *p; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            *p = '?';
+        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
+            *p = p[1] = '?';
+    }
+}
+
+bool dlt_text_copy(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from);
+    bool fits = length < size;
+
+    if (!fits)
+        length = size - 1;
+    memcpy(to, from, length);
+    to[length] = '\0';
+    return fits;
+}
+
+static locale_t c_locale;
+static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
+
+static void make_c_locale(void)
+{
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
+bool dlt_text_to_double(const char *text, double *value)
+{
+    char *end;
+
+    pthread_once(&c_locale_once, make_c_locale);
+    if (*text == '\0' || *text == ' ' || c_locale == (locale_t)0)
+        return false;
+    errno = 0;
+    *value = strtod_l(text, &end, c_locale);
+    return *end == '\0' && isfinite(*value);
+}
+
+bool dlt_text_to_int64(const char *text, int64_t *value)
+{
+    char *end;
+    long long number;
+
+    if (*text == '\0' || *text == ' ')
+        return false;
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (errno || *end)
+        return false;
+    *value = number;
+    return true;
+}
+
+char *dlt_text_from_double(char buffer[32], double value, int digits)
+{
+    locale_t before;
+
+    if (!isfinite(value)) {
+        memcpy(buffer, "null", 5);
+        return buffer;
+    }
+    pthread_once(&c_locale_once, make_c_locale);
+    before = uselocale(c_locale);
+    snprintf(buffer, 32, "%.*g", digits, value);
+    uselocale(before);
+    return buffer;
+}
+
+enum { NEAREST_LENGTH = 64 };
+
+/* Levenshtein distance with neighbours swapped counted as one (Damerau's restricted form). */
+static size_t distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t rows[3][NEAREST_LENGTH + 1];
+    size_t *before = rows[0], *above = rows[1], *here = rows[2];
+
+    for (size_t j = 0; j <= nb; j++)
+        above[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t *spare = before;
+
+        here[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+
+            if (above[j] + 1 < best)
+                best = above[j] + 1;
+            if (here[j - 1] + 1 < best)
+                best = here[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            here[j] = best;
+        }
+        before = above;
+        above = here;
+        here = spare;
+    }
+    return above[nb];
+}
+
+const char *dlt_text_nearest(const char *text, const char *const *names, size_t count)
+{
+    size_t length = strlen(text);
+    const char *nearest = NULL;
+    size_t least = 0;
+
+    if (length == 0 || length > NEAREST_LENGTH)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        size_t other = strlen(names[i]);
+        size_t longer = other > length ? other : length;
+        size_t edits;
+
+        if (other > NEAREST_LENGTH)
+            continue;
+        /* A name cut short or drawn out ("kernel" for "kernel_size") is near as well. */
+        if (length >= 3 && (strncmp(text, names[i], length < other ? length : other) == 0))
+            edits = 1;
+        else
+            edits = distance(text, length, names[i], other);
+        if (edits * 3 <= longer && (!nearest || edits < least)) {
+            nearest = names[i];
+            least = edits;
+        }
+    }
+    return nearest;
+}
+
+/* One unsigned whole number at *text; moves past it. */
+static bool take_number(const char **text, double *value)
+{
+    char *end;
+    unsigned long number;
+
+    if (**text < '0' || **text > '9')
+        return false;
+    errno = 0;
+    number = strtoul(*text, &end, 10);
+    if (errno || number > 1000000000UL)
+        return false;
+    *value = (double)number;
+    *text = end;
+    return true;
+}
+
+bool dlt_text_to_duration(const char *text, double bare_unit, double *seconds)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    double part[3] = {0, 0, 0};
+    double days = 0;
+    size_t parts = 0;
+    size_t length = strlen(text);
+    bool dashed = strchr(text, '-') != NULL;
+
+    if (length > 1 && length < 32) {
+        for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+            char number[32];
+
+            if (text[length - 1] != units[i].unit)
+                continue;
+            memcpy(number, text, length - 1);
+            number[length - 1] = '\0';
+            if (!dlt_text_to_double(number, seconds) || *seconds < 0)
+                return false;
+            *seconds *= units[i].seconds;
+            return true;
+        }
+    }
+    if (dashed && (!take_number(&text, &days) || *text++ != '-'))
+        return false;
+    do {
+        if (parts == 3 || !take_number(&text, &part[parts++]))
+            return false;
+    } while (*text == ':' && text++);
+    if (*text)
+        return false;
+    if (dashed)
+        *seconds = days * 86400 + part[0] * 3600 + part[1] * 60 + part[2];
+    else if (parts == 3)
+        *seconds = part[0] * 3600 + part[1] * 60 + part[2];
+    else if (parts == 2)
+        *seconds = part[0] * 60 + part[1];
+    else
+        *seconds = part[0] * bare_unit;
+    return true;
+}
+
+char *dlt_text_from_duration(char buffer[32], double seconds)
+{
+    double whole = ceil(seconds - 1e-9);
+    long long total;
+
+    if (!(whole >= 0 && whole < 1e12)) {
+        memcpy(buffer, "-", 2);
+        return buffer;
+    }
+    total = (long long)whole;
+    if (total >= 86400)
+        snprintf(buffer, 32, "%lld-%02lld:%02lld:%02lld", total / 86400, total / 3600 % 24,
+                 total / 60 % 60, total % 60);
+    else
+        snprintf(buffer, 32, "%02lld:%02lld:%02lld", total / 3600, total / 60 % 60, total % 60);
+    return buffer;
+}
+
+/* value with three significant digits and no exponent, then the unit. */
+static char *scaled(char buffer[32], double value, const char *unit)
+{
+    char number[32];
+
+    dlt_text_from_double(number, value, value >= 100 ? (int)ceil(log10(value + 1)) : 3);
+    snprintf(buffer, 32, "%.20s%s%.8s", number, *unit ? " " : "", unit);
+    return buffer;
+}
+
+char *dlt_text_from_bytes(char buffer[32], double bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    size_t i = 0;
+
+    if (!isfinite(bytes)) {
+        memcpy(buffer, "-", 2);
+        return buffer;
+    }
+    for (; i < 4 && bytes >= 1024; i++)
+        bytes /= 1024;
+    return scaled(buffer, bytes, units[i]);
+}
+
+char *dlt_text_from_count(char buffer[32], double count)
+{
+    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
+    size_t i = 0;
+
+    if (!isfinite(count)) {
+        memcpy(buffer, "-", 2);
+        return buffer;
+    }
+    for (; i < 5 && count >= 1000; i++)
+        count /= 1000;
+    return scaled(buffer, count, units[i]);
+}
+
+char *dlt_text_from_seconds(char buffer[32], double seconds)
+{
+    if (!isfinite(seconds)) {
+        memcpy(buffer, "-", 2);
+        return buffer;
+    }
+    if (seconds < 1e-3)
+        return scaled(buffer, seconds * 1e6, "us");
+    if (seconds < 1)
+        return scaled(buffer, seconds * 1e3, "ms");
+    return scaled(buffer, seconds, "s");
+}

@@ -1,0 +1,51 @@
+/*
+ * text.h - small text helpers, all independent of the locale.
+ */
+#ifndef DLT_BASE_TEXT_H
+#define DLT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Replaces control characters (C0, DEL, and the C1 ones in UTF-8) by '?', in place. */
+void dlt_text_printable(char *text);
+
+/* Copies with truncation; always terminates. size > 0. Returns true if all of it fitted. */
+bool dlt_text_copy(char *to, size_t size, const char *from);
+
+/* The whole of text as a number, decimal point '.', finite. Returns false if it is not one. */
+bool dlt_text_to_double(const char *text, double *value);
+bool dlt_text_to_int64(const char *text, int64_t *value);
+
+/* Prints value with up to `digits` significant digits, decimal point '.', into buffer (at least 32
+ * bytes), and returns buffer. Not finite: "null". */
+char *dlt_text_from_double(char buffer[32], double value, int digits);
+
+/*
+ * The name out of names (count of them) nearest to text by edit distance, or NULL if none is near
+ * enough to be worth suggesting (distance at most a third of the longer one's length).
+ */
+const char *dlt_text_nearest(const char *text, const char *const *names, size_t count);
+
+/*
+ * Durations. Parses "90" (minutes, as Slurm does), "90s", "15m", "2h", "1d", "MM:SS", "HH:MM:SS",
+ * "D-HH", "D-HH:MM", "D-HH:MM:SS" to seconds.
+ * bare_unit: what a number without a unit is multiplied by (1 = seconds, 60 = Slurm's minutes).
+ */
+bool dlt_text_to_duration(const char *text, double bare_unit, double *seconds);
+
+/* Prints seconds as "[D-]HH:MM:SS" (Slurm's form), rounded up to whole seconds; NaN: "-". */
+char *dlt_text_from_duration(char buffer[32], double seconds);
+
+/* Prints bytes as "31 GiB", "1.4 GiB", "820 MiB"; NaN: "-". */
+char *dlt_text_from_bytes(char buffer[32], double bytes);
+
+/* Prints a count as "25.6 M", "61.7 k", "138". */
+char *dlt_text_from_count(char buffer[32], double count);
+
+/* Prints seconds as "12.3 us", "4.56 ms", "1.23 s"; NaN: "-". */
+char *dlt_text_from_seconds(char buffer[32], double seconds);
+
+#endif

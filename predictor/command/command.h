@@ -1,0 +1,33 @@
+/*
+ * command.h - the subcommands of dltime: one file each, one row of the table in main.c each.
+ *
+ * Exit status: 0 done, 1 failed, 2 wrong usage. Results go to stdout, everything else to stderr.
+ */
+#ifndef DLT_COMMAND_COMMAND_H
+#define DLT_COMMAND_COMMAND_H
+
+#include "dltime.h"
+
+enum { COMMAND_DONE = 0, COMMAND_FAILED = 1, COMMAND_USAGE = 2 };
+
+/* Each gets its own name as argv[0]. */
+int command_advise(int argc, char **argv);
+int command_check(int argc, char **argv);
+int command_devices(int argc, char **argv);
+int command_evaluate(int argc, char **argv);
+int command_models(int argc, char **argv);
+int command_predict(int argc, char **argv);
+int command_train(int argc, char **argv);
+
+/* Prints "dltime COMMAND: sentence" to stderr; returns COMMAND_FAILED. */
+int command_fail(const char *command, const struct dlt_error *error);
+
+/* Prints "dltime COMMAND: sentence" and a hint at --help to stderr; returns COMMAND_USAGE. */
+__attribute__((format(printf, 2, 3))) int command_usage(const char *command, const char *format,
+                                                        ...);
+
+/* Flushes stdout and reports a failed write (a full disk, a closed pipe). Returns status, or
+ * COMMAND_FAILED. */
+int command_finish(const char *command, int status);
+
+#endif

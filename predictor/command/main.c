@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "command/command.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} commands[] = {
+    {"predict", command_predict, "how long a training takes on a device"},
+    {"advise", command_advise, "what each partition of the running cluster would give"},
+    {"check", command_check, "a network layer by layer"},
+    {"train", command_train, "a profile from measurements"},
+    {"evaluate", command_evaluate, "a profile's error on measurements"},
+    {"devices", command_devices, "devices that profiles know"},
+    {"models", command_models, "networks that are shipped"},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int command_fail(const char *command, const struct dlt_error *error)
+{
+    fprintf(stderr, "dltime %s: %s\n", command, error->text);
+    return COMMAND_FAILED;
+}
+
+int command_usage(const char *command, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    dlt_text_printable(text);
+    fprintf(stderr, "dltime %s: %s\nTry: dltime %s --help\n", command, text, command);
+    return COMMAND_USAGE;
+}
+
+int command_finish(const char *command, int status)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "dltime %s: standard output: %s\n", command, strerror(errno));
+        return COMMAND_FAILED;
+    }
+    return status;
+}
+
+static void print_help(FILE *stream)
+{
+    fputs("Usage: dltime COMMAND [OPTION]...\n"
+          "Predicts how long a deep-learning job will run before it runs.\n\n",
+          stream);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fputs("\n`dltime COMMAND --help` explains one; dltime(1) explains all.\n", stream);
+}
+
+int main(int argc, char **argv)
+{
+    const char *names[COMMANDS];
+    const char *nearest;
+    char shown[64];
+
+    if (argc < 2) {
+        print_help(stderr);
+        return COMMAND_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+        print_help(stdout);
+        return command_finish("help", COMMAND_DONE);
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("dltime %s (%s)\n", DLT_VERSION, DLT_COMMIT);
+        return command_finish("--version", COMMAND_DONE);
+    }
+    for (size_t i = 0; i < COMMANDS; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return command_finish(argv[1], commands[i].run(argc - 1, argv + 1));
+    }
+    dlt_text_copy(shown, sizeof shown, argv[1]);
+    dlt_text_printable(shown);
+    nearest = dlt_text_nearest(argv[1], names, COMMANDS);
+    if (nearest)
+        fprintf(stderr, "dltime: no command \"%s\"; did you mean %s?\n", shown, nearest);
+    else
+        fprintf(stderr, "dltime: no command \"%s\"; see dltime --help\n", shown);
+    return COMMAND_USAGE;
+}

@@ -1,0 +1,127 @@
+/*
+ * dltime.h - predict how long a deep-learning training job will run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * The library reads a model (a JSON specification), builds its operator graph, lowers it to the
+ * units that a framework runs, prices each unit with a profile, and adds units up to a training
+ * step, steps to a run, and a run to a range with quantiles.
+ *
+ *     struct dlt_error error;
+ *     struct dlt_model *model = NULL;
+ *     struct dlt_profile *profile = NULL;
+ *     struct dlt_estimate *estimate = NULL;
+ *     struct dlt_question question = {.device = "a100", .devices = 1, .nodes = 1};
+ *
+ *     if (dlt_model_load("resnet50,epochs=90,batch=256,samples=1281167", NULL, &model, &error) ||
+ *         dlt_profile_load("site.dlp", &profile, &error) ||
+ *         dlt_predict(model, profile, &question, &estimate, &error))
+ *         fprintf(stderr, "%s\n", error.text);
+ *     else
+ *         printf("%.0f s\n", dlt_estimate_job_quantile(estimate, 0.99));
+ *     dlt_estimate_destroy(estimate);
+ *     dlt_profile_destroy(profile);
+ *     dlt_model_destroy(model);
+ *
+ * Quantities are SI: seconds, bytes, FLOP, FLOP/s, bytes/s. The library never prints and never
+ * ends the process. What can fail returns 0, or -1 with one sentence in *error. Objects are
+ * independent of one another; a loaded profile may be shared by threads, a model may not. Each
+ * object belongs to the caller, who destroys it; every destroy function takes NULL.
+ */
+#ifndef DLTIME_H
+#define DLTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define DLT_VERSION "0.1.0"
+
+/* One sentence: which file, which place in it, how to mend it. UTF-8, no newline, no control
+ * characters, always terminated. */
+struct dlt_error {
+    char text[768];
+};
+
+struct dlt_model;    /* a network and the training asked for */
+struct dlt_profile;  /* what was learned about devices */
+struct dlt_estimate; /* an answer */
+
+/* What an estimate rests on, from worst to best. The order is meaningful: compare with <. */
+enum dlt_basis {
+    DLT_BASIS_NONE,       /* no estimate */
+    DLT_BASIS_COST_MODEL, /* hardware figures alone */
+    DLT_BASIS_GENERAL,    /* a model learned on other devices */
+    DLT_BASIS_ADAPTED,    /* a general model adapted to a few measurements of this device */
+    DLT_BASIS_MEASURED    /* measurements of this very device and software */
+};
+
+enum dlt_fits { DLT_FITS_UNKNOWN, DLT_FITS_YES, DLT_FITS_TIGHT, DLT_FITS_NO };
+
+/* "none", "cost model", "general", "adapted", "measured"; never NULL. */
+const char *dlt_basis_name(enum dlt_basis basis);
+/* "unknown", "yes", "tight", "no"; never NULL. */
+const char *dlt_fits_name(enum dlt_fits fits);
+
+/*
+ * Loads SPEC[,key=value]...: SPEC is a file (relative to the working directory) or the name of a
+ * model that dltime ships; the keys are those of `training` (dltime-model(5)).
+ * models_dir: where shipped models lie; NULL: the installed folder.
+ */
+int dlt_model_load(const char *spec, const char *models_dir, struct dlt_model **model,
+                   struct dlt_error *error);
+void dlt_model_destroy(struct dlt_model *model);
+/* The network's name; owned by the model. */
+const char *dlt_model_name(const struct dlt_model *model);
+
+/*
+ * Maps a profile. A file that is newer than this library, cut short or altered is refused.
+ * path: a file.
+ */
+int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error);
+void dlt_profile_destroy(struct dlt_profile *profile);
+
+/* What is asked. Zero-initialise, then set what is known. */
+struct dlt_question {
+    const char
+        *device;       /* device name, catalogue alias or GRES type; NULL: the profile's only one */
+    int devices;       /* devices in all; 0: 1 */
+    int nodes;         /* nodes in all; 0: 1 */
+    int cpus;          /* CPUs of the job on each node; 0: unknown */
+    bool forward_only; /* inference instead of a training step */
+    double memory_bytes; /* memory of one device; 0: from the profile or the catalogue */
+};
+
+/*
+ * Prices the model's training (or its forward pass) on a device.
+ * Returns 0 and an estimate that the caller destroys, or -1: unknown device, batch missing, ...
+ */
+int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile,
+                const struct dlt_question *question, struct dlt_estimate **estimate,
+                struct dlt_error *error);
+void dlt_estimate_destroy(struct dlt_estimate *estimate);
+
+/* Getters. Seconds; NaN where the model did not say enough (no epochs: no job time). */
+double dlt_estimate_step_s(const struct dlt_estimate *estimate);
+double dlt_estimate_epoch_s(const struct dlt_estimate *estimate);
+double dlt_estimate_job_s(const struct dlt_estimate *estimate);
+/* Quantile of the step's or the whole job's time; quantile in (0, 1). */
+double dlt_estimate_step_quantile(const struct dlt_estimate *estimate, double quantile);
+double dlt_estimate_job_quantile(const struct dlt_estimate *estimate, double quantile);
+/* Probability in [0, 1] that the job takes longer than seconds; NaN where there is no job time. */
+double dlt_estimate_exceeds(const struct dlt_estimate *estimate, double seconds);
+/* Bytes on one device at the peak; NaN where unknown. */
+double dlt_estimate_memory_bytes(const struct dlt_estimate *estimate);
+enum dlt_fits dlt_estimate_fits(const struct dlt_estimate *estimate);
+enum dlt_basis dlt_estimate_basis(const struct dlt_estimate *estimate);
+/* The device's name as the profile has it; owned by the estimate. */
+const char *dlt_estimate_device(const struct dlt_estimate *estimate);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,49 @@
+/*
+ * lower.h - from a graph to priced units.
+ *
+ * A unit is one or several nodes that a framework runs as one thing. It carries the canonical
+ * record of its forward pass with the storage dtype and math mode that the precision policy gives
+ * it, which gradients are needed, and the nodes it covers. Rules are a table for each framework.
+ */
+#ifndef DLT_LOWER_LOWER_H
+#define DLT_LOWER_LOWER_H
+
+#include "graph/model.h"
+
+struct dlt_unit {
+    struct dlt_record record; /* pass is DLT_FORWARD; the pricing side sets the others */
+    bool data_gradient;       /* false for the first layer, and below the lowest trainable one */
+    bool weight_gradient;     /* false where frozen or without parameters */
+    int node;                 /* the unit's main node; -1: none (casts, the update) */
+    int covers[4];            /* nodes that run inside it, main node included */
+    int cover_count;
+    int same_as; /* an earlier unit with equal record and gradients; -1: the first of its kind */
+    double forward_kernels; /* launches by the host, for dispatch */
+    double backward_kernels;
+};
+
+struct dlt_plan {
+    struct dlt_unit *unit;
+    size_t unit_count;
+    struct dlt_record update; /* kind optimizer_update, pass DLT_UPDATE; kind NULL: no optimizer */
+    double update_kernels;
+    double gradient_bytes; /* what an all-reduce moves per device and step */
+};
+
+/*
+ * Lowers a graph for a training (training = true) or an inference pass.
+ * threads: CPU threads written into the records; 0 for a GPU.
+ * The caller frees the plan with dlt_plan_destroy.
+ */
+int dlt_lower(const struct dlt_graph *graph, const struct dlt_training *settings, bool training,
+              int threads, struct dlt_plan **plan, struct dlt_error *error);
+void dlt_plan_destroy(struct dlt_plan *plan);
+
+/* Peak bytes on one device for training with these settings; forward pass alone if !training. */
+struct dlt_memory {
+    double parameters, gradients, optimizer, activations, workspace, context, total;
+};
+void dlt_plan_memory(const struct dlt_graph *graph, const struct dlt_training *settings,
+                     bool training, int devices, struct dlt_memory *memory);
+
+#endif

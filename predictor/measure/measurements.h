@@ -1,0 +1,66 @@
+/*
+ * measurements.h - measurement and run files (dltime-measurements(5)): JSON Lines, plain or gzip.
+ */
+#ifndef DLT_MEASURE_MEASUREMENTS_H
+#define DLT_MEASURE_MEASUREMENTS_H
+
+#include <stdio.h>
+
+#include "device/device.h"
+#include "graph/record.h"
+
+struct dlt_measurement {
+    struct dlt_record record;
+    double median_s, min_s, max_s, std_s; /* 0: not given (median always is) */
+    int repeats;
+    bool disturbed;
+};
+
+/* Whole-network runs. Text fields are bounded; "" or 0 where the row does not say. */
+struct dlt_run {
+    char model[256]; /* SPEC or name */
+    char device[96];
+    char precision[24], optimizer[24], framework[48], layout[8];
+    enum dlt_pass pass;
+    int devices, nodes, threads;
+    int64_t batch, sequence;
+    double forward_s, backward_s, step_s, std_s, elapsed_s;
+    double throughput; /* unit/s */
+    char unit[24];
+    double memory_bytes;
+};
+
+/* Header of either kind of file. */
+struct dlt_measure_header {
+    bool runs; /* "dltime-runs" */
+    struct dlt_device device;
+    struct dlt_software software;
+    char source[256];
+};
+
+struct dlt_measure_reader;
+
+/* Opens a file (gzip is recognised by its content) and reads its header. path is kept for messages.
+ */
+int dlt_measure_open(const char *path, struct dlt_measure_reader **reader, struct dlt_error *error);
+const struct dlt_measure_header *dlt_measure_header(const struct dlt_measure_reader *reader);
+
+/*
+ * Reads the next row into *measurement or, in a runs file, *run. Returns 1 for a row, 0 at the end,
+ * -1 on a malformed row (the sentence names file, line and field). A last line without newline that
+ * does not parse is the trace of a killed job: the reader returns 0 and dlt_measure_cut says true.
+ * Rows whose `op` this version does not know are counted in dlt_measure_unknown and passed over.
+ */
+int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *measurement,
+                     struct dlt_run *run, struct dlt_error *error);
+bool dlt_measure_cut(const struct dlt_measure_reader *reader);
+size_t dlt_measure_unknown(const struct dlt_measure_reader *reader);
+void dlt_measure_close(struct dlt_measure_reader *reader);
+
+/* Write one line, newline included, to a stream, independently of the locale. 0, or -1 with errno.
+ */
+int dlt_measure_write_header(FILE *stream, const struct dlt_measure_header *header);
+int dlt_measure_write(FILE *stream, const struct dlt_measurement *measurement);
+int dlt_measure_write_run(FILE *stream, const struct dlt_run *run);
+
+#endif

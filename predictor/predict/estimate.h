@@ -1,0 +1,46 @@
+/*
+ * estimate.h - unit -> step -> run -> spread: what is inside a struct dlt_estimate.
+ */
+#ifndef DLT_PREDICT_ESTIMATE_H
+#define DLT_PREDICT_ESTIMATE_H
+
+#include "lower/lower.h"
+#include "predict/profile.h"
+
+/* Times of one unit, for --ops. */
+struct dlt_unit_times {
+    double forward_s, backward_s, update_s, sigma;
+    double extrapolated;
+    enum dlt_basis basis;
+};
+
+/* Terms of one job, seconds over the whole of it; NaN: not applicable. */
+struct dlt_terms {
+    double compute, update, communicate, load, validate, checkpoint, setup;
+};
+
+struct dlt_estimate {
+    char *model;
+    struct dlt_device device;
+    struct dlt_software software;
+    struct dlt_training training;
+    int devices, nodes;
+    bool forward_only;
+    int64_t batch; /* of one device */
+    double step_s, epoch_s, job_s;
+    double steps_per_epoch, epochs;
+    double step_sigma;         /* of the log of the step time: bias + network + run */
+    double job_sigma;          /* the same for the job */
+    double degrees_of_freedom; /* of Student's t */
+    struct dlt_terms terms;
+    struct dlt_memory memory;
+    enum dlt_fits fits;
+    enum dlt_basis basis;
+    double extrapolated; /* share of the time */
+    struct dlt_graph *graph;
+    struct dlt_plan *plan;
+    struct dlt_unit_times *unit; /* plan->unit_count of them */
+    double parameters;
+};
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * profile.h - the profile file, and the price of one unit.
+ *
+ * A profile holds entries: one for each (device, software, timing convention, threads). An entry
+ * has sections, one for each (operator, passes, dtype, math), and step parameters for each
+ * framework.
+ */
+#ifndef DLT_PREDICT_PROFILE_H
+#define DLT_PREDICT_PROFILE_H
+
+#include "device/device.h"
+#include "graph/model.h"
+
+size_t dlt_profile_entry_count(const struct dlt_profile *profile);
+const struct dlt_device *dlt_profile_device(const struct dlt_profile *profile, size_t entry);
+const struct dlt_software *dlt_profile_software(const struct dlt_profile *profile, size_t entry);
+int dlt_profile_threads(const struct dlt_profile *profile, size_t entry);
+const char *dlt_profile_path(const struct dlt_profile *profile);
+
+/* The entry for a device name and thread count (0: any). NULL name: the only device. Where several
+ * entries match, the one that fits best: same threads, then most sections. The error lists what the
+ * profile has. */
+int dlt_profile_find(const struct dlt_profile *profile, const char *device, int threads,
+                     size_t *entry, struct dlt_error *error);
+
+struct dlt_price {
+    double seconds; /* median */
+    double sigma;   /* standard deviation of the log of the time, this operator's own error */
+    enum dlt_basis basis;
+    double extrapolated; /* 0 inside the training rows ... 1 far outside them */
+};
+
+/* Prices a record in its own pass on an entry's device. Always answers where hardware features are
+ * known (basis cost model at the worst); seconds is NaN where nothing is. */
+void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
+                       const struct dlt_record *record, struct dlt_price *price);
+
+/* Step-level parameters of an entry for one framework. */
+struct dlt_step_parameters {
+    double device_factor; /* time of all units on the device / sum of their prices */
+    double constant_s;    /* added to each step */
+    double dispatch_s;    /* host time per kernel */
+    double bias_sigma;    /* log: device and software, shared by all networks */
+    double network_sigma; /* log: this network against the mean */
+    double run_sigma;     /* log: run against run of the same network */
+    double networks;      /* networks that these rest on; 0: defaults */
+    double runs;
+};
+/* Never fails: where no runs were seen, wide defaults (networks = 0). */
+void dlt_profile_step(const struct dlt_profile *profile, size_t entry, enum dlt_framework framework,
+                      struct dlt_step_parameters *parameters);
+
+#endif
