@@ -49,7 +49,7 @@ struct dlt_training {
     double checkpoint_every; /* epochs between checkpoints */
     double checkpoint_bytes;
     double loader_samples_per_s;
-    double setup_s;
+    double setup_s; /* NaN: not said */
     int64_t runs; /* default 1 */
 };
 

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dltime.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "predict/run.h"
+#include "predict/student.h"
+
+const char *dlt_basis_name(enum dlt_basis basis)
+{
+    static const char *const names[] = {"none", "cost model", "general", "adapted", "measured"};
+
+    return names[basis];
+}
+
+const char *dlt_fits_name(enum dlt_fits fits)
+{
+    static const char *const names[] = {"unknown", "yes", "tight", "no"};
+
+    return names[fits];
+}
+
+/* Within a tenth of the memory's end, allocators' fragmentation decides. */
+static enum dlt_fits judge_memory(double needed, double available)
+{
+    if (!(needed > 0) || !(available > 0))
+        return DLT_FITS_UNKNOWN;
+    if (needed <= 0.9 * available)
+        return DLT_FITS_YES;
+    return needed <= 1.02 * available ? DLT_FITS_TIGHT : DLT_FITS_NO;
+}
+
+/* The spread of one step and of the job, and the degrees of freedom that it rests on. */
+static void fill_spread(struct dlt_estimate *e, const struct dlt_step_sum *sum,
+                        const struct dlt_step_parameters *p)
+{
+    /* Set-up and checkpoints depend on the site's file system more than on anything known here. */
+    const double rest_sigma = 0.5;
+    double network = hypot(p->network_sigma, sum->sigma);
+    double rest = e->terms.setup, share;
+
+    e->step_sigma =
+        sqrt(p->bias_sigma * p->bias_sigma + network * network + p->run_sigma * p->run_sigma);
+    if (!isnan(e->terms.checkpoint))
+        rest += e->terms.checkpoint;
+    share = e->job_s > 0 ? rest / e->job_s : 0;
+    e->job_sigma = hypot((1 - share) * e->step_sigma, share * rest_sigma);
+    e->degrees_of_freedom = p->networks > 4 ? p->networks - 1 : 4;
+}
+
+static int choose_batch(struct dlt_estimate *e, const struct dlt_question *question,
+                        struct dlt_error *error)
+{
+    e->devices = question->devices > 0 ? question->devices : 1;
+    if (e->training.devices > 0 && e->training.devices < e->devices)
+        e->devices = (int)e->training.devices;
+    e->nodes = question->nodes > 0 ? question->nodes : 1;
+    if (e->nodes > e->devices)
+        e->nodes = e->devices;
+    e->batch = dlt_training_batch(&e->training, e->devices);
+    if (e->batch < 1)
+        return dlt_fail(error, "%s: no batch size; add batch=N (of one device) or global_batch=N",
+                        e->model);
+    return 0;
+}
+
+static int price(struct dlt_estimate *e, const struct dlt_model *model,
+                 const struct dlt_profile *profile, size_t entry,
+                 const struct dlt_question *question, struct dlt_error *error)
+{
+    struct dlt_graph_counts counts;
+    struct dlt_step_parameters parameters;
+    struct dlt_step_times times;
+    struct dlt_step_sum sum;
+    bool training = !e->forward_only;
+    int threads = dlt_profile_threads(profile, entry);
+
+    if (dlt_model_graph(model, e->batch, &e->graph, error) ||
+        dlt_lower(e->graph, &e->training, training, threads, &e->plan, error))
+        return -1;
+    e->unit = calloc(e->plan->unit_count + 1, sizeof *e->unit);
+    if (!e->unit)
+        return dlt_fail_memory(error);
+    if (dlt_step_price(profile, entry, e->graph, e->plan, e->forward_only, e->unit, &sum, error))
+        return -1;
+    dlt_profile_step(profile, entry, e->training.framework, &parameters);
+    dlt_step_times(&sum, &parameters, &times);
+    dlt_graph_count(e->graph, training, &counts);
+    e->parameters = counts.total.parameters;
+    dlt_run_fill(e, &times, parameters.device_factor * sum.backward_s, e->plan->gradient_bytes,
+                 e->parameters);
+    fill_spread(e, &sum, &parameters);
+    e->basis = sum.basis;
+    e->extrapolated = sum.extrapolated;
+    dlt_plan_memory(e->graph, &e->training, training, e->devices, &e->memory);
+    e->fits = judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
+                                                                       : e->device.memory_bytes);
+    return 0;
+}
+
+int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile,
+                const struct dlt_question *question, struct dlt_estimate **estimate,
+                struct dlt_error *error)
+{
+    struct dlt_estimate *e = calloc(1, sizeof *e);
+    size_t entry;
+
+    *estimate = NULL;
+    if (!e)
+        return dlt_fail_memory(error);
+    e->training = model->training;
+    e->forward_only = question->forward_only;
+    e->model = strdup(model->name);
+    if (!e->model) {
+        dlt_fail_memory(error);
+        goto fail;
+    }
+    if (dlt_profile_find(profile, question->device, question->cpus, &entry, error) ||
+        choose_batch(e, question, error))
+        goto fail;
+    e->device = *dlt_profile_device(profile, entry);
+    e->software = *dlt_profile_software(profile, entry);
+    if (price(e, model, profile, entry, question, error))
+        goto fail;
+    *estimate = e;
+    return 0;
+fail:
+    dlt_estimate_destroy(e);
+    return -1;
+}
+
+void dlt_estimate_destroy(struct dlt_estimate *estimate)
+{
+    if (!estimate)
+        return;
+    dlt_plan_destroy(estimate->plan);
+    dlt_graph_destroy(estimate->graph);
+    free(estimate->unit);
+    free(estimate->model);
+    free(estimate);
+}
+
+double dlt_estimate_step_s(const struct dlt_estimate *estimate)
+{
+    return estimate->step_s;
+}
+
+double dlt_estimate_epoch_s(const struct dlt_estimate *estimate)
+{
+    return estimate->epoch_s;
+}
+
+double dlt_estimate_job_s(const struct dlt_estimate *estimate)
+{
+    return estimate->job_s;
+}
+
+/* Log time = log median + sigma x t. */
+static double quantile_of(double median, double sigma, double freedom, double quantile)
+{
+    if (!(quantile > 0 && quantile < 1))
+        return NAN;
+    return median * exp(sigma * dlt_student_quantile(quantile, freedom));
+}
+
+double dlt_estimate_step_quantile(const struct dlt_estimate *e, double quantile)
+{
+    return quantile_of(e->step_s, e->step_sigma, e->degrees_of_freedom, quantile);
+}
+
+double dlt_estimate_job_quantile(const struct dlt_estimate *e, double quantile)
+{
+    return quantile_of(e->job_s, e->job_sigma, e->degrees_of_freedom, quantile);
+}
+
+double dlt_estimate_exceeds(const struct dlt_estimate *e, double seconds)
+{
+    if (isnan(e->job_s))
+        return NAN;
+    if (seconds <= 0 || e->job_sigma <= 0)
+        return seconds < e->job_s;
+    return 1 - dlt_student_cdf(log(seconds / e->job_s) / e->job_sigma, e->degrees_of_freedom);
+}
+
+double dlt_estimate_memory_bytes(const struct dlt_estimate *estimate)
+{
+    return estimate->memory.total > 0 ? estimate->memory.total : NAN;
+}
+
+enum dlt_fits dlt_estimate_fits(const struct dlt_estimate *estimate)
+{
+    return estimate->fits;
+}
+
+enum dlt_basis dlt_estimate_basis(const struct dlt_estimate *estimate)
+{
+    return estimate->basis;
+}
+
+const char *dlt_estimate_device(const struct dlt_estimate *estimate)
+{
+    return estimate->device.name;
+}

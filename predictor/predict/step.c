@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predict/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+
+/* What accumulates over units: the time and, weighted by it, how far it can be trusted. */
+struct tally {
+    double seconds;
+    double variance;     /* of the sum, were units independent */
+    double linear;       /* sum of seconds x sigma: the spread were they of one mind */
+    double extrapolated; /* seconds */
+    double by_basis[DLT_BASIS_MEASURED + 1];
+};
+
+static void add_price(struct tally *tally, const struct dlt_price *price, double count)
+{
+    double seconds = price->seconds * count;
+    double spread = seconds * price->sigma;
+
+    tally->seconds += seconds;
+    tally->variance += spread * spread;
+    tally->linear += spread;
+    tally->extrapolated += seconds * price->extrapolated;
+    tally->by_basis[price->basis] += seconds;
+}
+
+/* Errors of one model on alike layers are alike: a part of the variance is shared. Half of the
+ * spread as correlated is between the two extremes that can be computed. */
+static double relative_sigma(const struct tally *tally)
+{
+    const double shared = 0.5;
+    double together = shared * tally->linear;
+    double apart = (1 - shared * shared) * tally->variance;
+
+    return tally->seconds > 0 ? sqrt(together * together + apart) / tally->seconds : 0;
+}
+
+static enum dlt_basis main_basis(const struct tally *tally)
+{
+    enum dlt_basis best = DLT_BASIS_COST_MODEL;
+
+    for (int basis = DLT_BASIS_COST_MODEL; basis <= DLT_BASIS_MEASURED; basis++)
+        if (tally->by_basis[basis] > tally->by_basis[best])
+            best = (enum dlt_basis)basis;
+    return best;
+}
+
+/* The passes that a unit's gradients need: none, one, or both together. */
+static bool backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass)
+{
+    if (unit->data_gradient && unit->weight_gradient)
+        *pass = DLT_BACKWARD;
+    else if (unit->weight_gradient)
+        *pass = DLT_BACKWARD_WEIGHT;
+    else if (unit->data_gradient)
+        *pass = DLT_BACKWARD_DATA;
+    else
+        return false;
+    return true;
+}
+
+struct unit_prices {
+    struct dlt_price forward, backward;
+};
+
+static int price_unit(const struct dlt_profile *profile, size_t entry,
+                      const struct dlt_graph *graph, const struct dlt_unit *unit, bool forward_only,
+                      struct unit_prices *prices, struct dlt_error *error)
+{
+    struct dlt_record record = unit->record;
+
+    prices->backward = (struct dlt_price){0};
+    dlt_profile_price(profile, entry, &record, &prices->forward);
+    if (!forward_only && backward_pass(unit, &record.pass))
+        dlt_profile_price(profile, entry, &record, &prices->backward);
+    if (isfinite(prices->forward.seconds) && isfinite(prices->backward.seconds))
+        return 0;
+    return dlt_fail(error,
+                    "%s: neither measurements nor hardware figures of %s give a time for %s; "
+                    "benchmark this operator, or add the device to devices.conf",
+                    unit->node >= 0 ? graph->node[unit->node].name : graph->name,
+                    dlt_profile_device(profile, entry)->name, record.kind->name);
+}
+
+static struct dlt_unit_times unit_times(const struct unit_prices *prices)
+{
+    const struct dlt_price *f = &prices->forward, *b = &prices->backward;
+    double seconds = f->seconds + b->seconds;
+    struct dlt_unit_times times = {
+        .forward_s = f->seconds, .backward_s = b->seconds, .basis = f->basis};
+
+    if (b->seconds > 0 && b->basis < f->basis)
+        times.basis = b->basis;
+    if (seconds > 0) {
+        times.sigma = hypot(f->seconds * f->sigma, b->seconds * b->sigma) / seconds;
+        times.extrapolated =
+            (f->seconds * f->extrapolated + b->seconds * b->extrapolated) / seconds;
+    }
+    return times;
+}
+
+int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_graph *graph,
+                   const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
+                   struct dlt_step_sum *sum, struct dlt_error *error)
+{
+    struct tally all = {0};
+    struct unit_prices *prices = calloc(plan->unit_count + 1, sizeof *prices);
+
+    if (!prices)
+        return dlt_fail_memory(error);
+    *sum = (struct dlt_step_sum){.host_computes = dlt_profile_threads(profile, entry) > 0};
+    for (size_t i = 0; i < plan->unit_count; i++) {
+        const struct dlt_unit *u = &plan->unit[i];
+
+        if (u->same_as >= 0) {
+            prices[i] = prices[u->same_as];
+        } else if (price_unit(profile, entry, graph, u, forward_only, &prices[i], error)) {
+            free(prices);
+            return -1;
+        }
+        add_price(&all, &prices[i].forward, 1);
+        sum->forward_s += prices[i].forward.seconds;
+        sum->forward_kernels += u->forward_kernels;
+        if (!forward_only) {
+            add_price(&all, &prices[i].backward, 1);
+            sum->backward_s += prices[i].backward.seconds;
+            sum->backward_kernels += u->backward_kernels;
+        }
+        if (unit)
+            unit[i] = unit_times(&prices[i]);
+    }
+    free(prices);
+    if (!forward_only && plan->update.kind) {
+        struct dlt_price price;
+
+        dlt_profile_price(profile, entry, &plan->update, &price);
+        if (isfinite(price.seconds)) {
+            add_price(&all, &price, 1);
+            sum->update_s = price.seconds;
+        }
+        sum->update_kernels = plan->update_kernels;
+    }
+    sum->sigma = relative_sigma(&all);
+    sum->extrapolated = all.seconds > 0 ? all.extrapolated / all.seconds : 0;
+    sum->basis = main_basis(&all);
+    return 0;
+}
+
+/* The larger of device and host with a soft corner; their sum where they are the same cores. */
+static double combine(double device, double host, bool host_computes)
+{
+    double larger = device > host ? device : host;
+    double smaller = device > host ? host : device;
+
+    if (host_computes)
+        return device + host;
+    if (larger <= 0)
+        return 0;
+    return larger * pow(1 + pow(smaller / larger, DLT_STEP_CORNER), 1 / DLT_STEP_CORNER);
+}
+
+void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parameters *parameters,
+                    struct dlt_step_times *times)
+{
+    double factor = parameters->device_factor, dispatch = parameters->dispatch_s;
+
+    times->forward_s =
+        combine(factor * sum->forward_s, dispatch * sum->forward_kernels, sum->host_computes) +
+        parameters->constant_s / 2;
+    times->micro_s =
+        combine(factor * (sum->forward_s + sum->backward_s),
+                dispatch * (sum->forward_kernels + sum->backward_kernels), sum->host_computes) +
+        parameters->constant_s;
+    times->update_s =
+        combine(factor * sum->update_s, dispatch * sum->update_kernels, sum->host_computes);
+}

@@ -1,0 +1,42 @@
+/*
+ * step.h - from units to one training step on one device.
+ *
+ * The device's time is the sum of the units' prices times a factor learned from whole networks; the
+ * host's time is its kernels times the cost of dispatching one. A GPU works while the host queues
+ * the next kernels, so a step takes whichever is larger, with a soft corner where they are alike:
+ *     t = (device^p + host^p)^(1/p) + constant,   p = DLT_STEP_CORNER.
+ * On a CPU the same cores dispatch and compute, so the two add.
+ */
+#ifndef DLT_PREDICT_STEP_H
+#define DLT_PREDICT_STEP_H
+
+#include "predict/estimate.h"
+
+#define DLT_STEP_CORNER 4.0
+
+/* Sums over a plan, before any step parameter. Seconds. */
+struct dlt_step_sum {
+    double forward_s, backward_s, update_s;
+    double forward_kernels, backward_kernels, update_kernels;
+    double sigma;         /* of the log of the sum, from the units' own errors */
+    double extrapolated;  /* share of the time */
+    enum dlt_basis basis; /* what most of the time rests on */
+    bool host_computes;   /* a CPU */
+};
+
+/*
+ * Prices every unit of a plan on a profile's entry. unit: plan->unit_count results, or NULL.
+ * Fails where a unit cannot be priced at all (no features of the device), naming its node.
+ */
+int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_graph *graph,
+                   const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
+                   struct dlt_step_sum *sum, struct dlt_error *error);
+
+/* Seconds of a forward pass, of forward + backward (one micro-batch), of the update. */
+struct dlt_step_times {
+    double forward_s, micro_s, update_s;
+};
+void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parameters *parameters,
+                    struct dlt_step_times *times);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "test.h"
+
+static void durations_are_read_as_slurm_and_people_write_them(void **state)
+{
+    static const struct {
+        const char *text;
+        double seconds;
+    } good[] = {
+        {"90", 5400},           {"90s", 90},      {"1.5h", 5400},
+        {"15m", 900},           {"2d", 172800},   {"10:30", 630},
+        {"1:00:00", 3600},      {"1-12", 129600}, {"1-12:30", 131400},
+        {"2-00:00:01", 172801},
+    };
+    static const char *const bad[] = {
+        "", "-", "1-", ":", "1:", "1:2:3:4", "1h2", "x", "-5", "-5s", "99999999999999999999", "1 "};
+    double seconds;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        assert_true(dlt_text_to_duration(good[i].text, 60, &seconds));
+        assert_near(seconds, good[i].seconds, 1e-9);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(dlt_text_to_duration(bad[i], 60, &seconds));
+}
+
+static void durations_are_printed_as_slurm_prints_them_rounded_up(void **state)
+{
+    char buffer[32];
+
+    (void)state;
+    assert_string_equal(dlt_text_from_duration(buffer, 0), "00:00:00");
+    assert_string_equal(dlt_text_from_duration(buffer, 59.2), "00:01:00");
+    assert_string_equal(dlt_text_from_duration(buffer, 49952), "13:52:32");
+    assert_string_equal(dlt_text_from_duration(buffer, 133200), "1-13:00:00");
+    assert_string_equal(dlt_text_from_duration(buffer, NAN), "-");
+}
+
+static void counts_and_sizes_have_three_digits_and_a_unit(void **state)
+{
+    char buffer[32];
+
+    (void)state;
+    assert_string_equal(dlt_text_from_count(buffer, 25557032), "25.6 M");
+    assert_string_equal(dlt_text_from_count(buffer, 138), "138");
+    assert_string_equal(dlt_text_from_count(buffer, 61706), "61.7 k");
+    assert_string_equal(dlt_text_from_bytes(buffer, 31.0 * (1 << 30)), "31 GiB");
+    assert_string_equal(dlt_text_from_bytes(buffer, 820.0 * (1 << 20)), "820 MiB");
+    assert_string_equal(dlt_text_from_seconds(buffer, 12.3e-6), "12.3 us");
+}
+
+static void the_nearest_name_is_offered_only_when_it_is_near(void **state)
+{
+    static const char *const names[] = {"kernel_size", "stride", "padding", "dilation", "groups"};
+
+    (void)state;
+    assert_string_equal(dlt_text_nearest("strid", names, 5), "stride");
+    assert_string_equal(dlt_text_nearest("kernal_size", names, 5), "kernel_size");
+    assert_string_equal(dlt_text_nearest("kernel", names, 5), "kernel_size");
+    assert_string_equal(dlt_text_nearest("pading", names, 5), "padding");
+    assert_null(dlt_text_nearest("colour", names, 5));
+    assert_null(dlt_text_nearest("", names, 5));
+}
+
+static void numbers_need_a_point_and_nothing_behind(void **state)
+{
+    double value;
+    int64_t whole;
+
+    (void)state;
+    assert_true(dlt_text_to_double("0.125", &value) && value == 0.125);
+    assert_false(dlt_text_to_double("0,125", &value));
+    assert_false(dlt_text_to_double("1e999", &value));
+    assert_false(dlt_text_to_double("nan", &value));
+    assert_true(dlt_text_to_int64("-42", &whole) && whole == -42);
+    assert_false(dlt_text_to_int64("9223372036854775808", &whole));
+}
+
+static void control_characters_of_a_users_text_do_not_reach_the_terminal(void **state)
+{
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(dlt_fail(&error, "%s: no such file", "\033[31mred\n\xc2\x9b"), -1);
+    assert_string_equal(error.text, "?[31mred???: no such file");
+    dlt_fail_in(&error, "%s: ", "spec.json");
+    assert_string_equal(error.text, "spec.json: ?[31mred???: no such file");
+}
+
+static void a_file_is_whole_or_not_there(void **state)
+{
+    char folder[] = "/tmp/dltime-test-XXXXXX";
+    char path[64];
+    struct dlt_file_writer writer;
+    struct dlt_error error;
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    assert_int_equal(dlt_file_create(&writer, path, &error), 0);
+    fputs("one", writer.stream);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(dlt_file_commit(&writer, &error), 0);
+    assert_int_equal(dlt_file_create(&writer, path, &error), 0);
+    fputs("two", writer.stream);
+    dlt_file_abandon(&writer);
+    assert_int_equal(dlt_file_read(path, 100, &data, &size, &error), 0);
+    assert_string_equal(data, "one");
+    free(data);
+    assert_int_equal(dlt_file_read(path, 2, &data, &size, &error), -1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(dlt_file_read(path, 100, &data, &size, &error), -1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(dlt_file_read(folder, 100, &data, &size, &error), -1);
+    /* Nothing is left behind: the folder can be removed. */
+    assert_int_equal(rmdir(folder), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_read_as_slurm_and_people_write_them),
+        cmocka_unit_test(durations_are_printed_as_slurm_prints_them_rounded_up),
+        cmocka_unit_test(counts_and_sizes_have_three_digits_and_a_unit),
+        cmocka_unit_test(the_nearest_name_is_offered_only_when_it_is_near),
+        cmocka_unit_test(numbers_need_a_point_and_nothing_behind),
+        cmocka_unit_test(control_characters_of_a_users_text_do_not_reach_the_terminal),
+        cmocka_unit_test(a_file_is_whole_or_not_there),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
