@@ -18,11 +18,12 @@ struct dlt_device {
     double cores_per_sm;
     double clock_hz;
     double memory_bytes;
-    double memory_bandwidth;       /* bytes/s, data sheet */
-    double l2_bytes;               /* CPU: last-level cache */
-    double peak_fp32;              /* FLOP/s */
-    double interconnect_bandwidth; /* bytes/s */
-    double sockets, cores;         /* CPU */
+    double memory_bandwidth;                /* bytes/s, data sheet */
+    double l2_bytes;                        /* CPU: last-level cache */
+    double peak_fp32;                       /* FLOP/s, outside matrix units */
+    double peak_tf32, peak_fp16, peak_bf16; /* FLOP/s of the matrix units, dense */
+    double interconnect_bandwidth;          /* bytes/s */
+    double sockets, cores;                  /* CPU */
 };
 
 /* Timing conventions must not be mixed: each includes other things. */
@@ -38,6 +39,7 @@ extern const char *const dlt_timing_names[DLT_TIMINGS];
 struct dlt_software {
     char framework[48]; /* "pytorch 2.1.0" */
     char backend[48];   /* "cudnn 8.9.2", "onednn 2.6.3" */
+    char cuda[16];      /* "12.1"; "" where there is none */
     enum dlt_timing timing;
 };
 

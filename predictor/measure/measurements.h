@@ -14,16 +14,24 @@ struct dlt_measurement {
     double median_s, min_s, max_s, std_s; /* 0: not given (median always is) */
     int repeats;
     bool disturbed;
+    /* Circumstances, where the row tells them; 0 or "" where not. */
+    char algorithm[32];
+    double workspace_bytes, clock_hz, temperature_c, power_w;
 };
 
-/* Whole-network runs. Text fields are bounded; "" or 0 where the row does not say. */
+/* Whole-network runs. Text fields are bounded; "" or 0 where the row does not say. Where neither
+ * `device` nor `card` stands in the row, device is the header's. */
 struct dlt_run {
     char model[256]; /* SPEC or name */
     char device[96];
+    char configuration[96]; /* the machine, in its owner's words */
+    char variant[24];       /* of the software: "fused", ... */
+    char suspect[96];       /* why the row's source distrusts it; "": it does not */
     char precision[24], optimizer[24], framework[48], layout[8];
     enum dlt_pass pass;
     int devices, nodes, threads;
-    int64_t batch, sequence;
+    int64_t batch, sequence; /* batch: of one device */
+    int64_t input[4];        /* shape of one sample, ended by 0 */
     double forward_s, backward_s, step_s, std_s, elapsed_s;
     double throughput; /* unit/s */
     char unit[24];
@@ -47,13 +55,18 @@ const struct dlt_measure_header *dlt_measure_header(const struct dlt_measure_rea
 
 /*
  * Reads the next row into *measurement or, in a runs file, *run. Returns 1 for a row, 0 at the end,
- * -1 on a malformed row (the sentence names file, line and field). A last line without newline that
+ * -1 on a malformed row (the sentence names file, line and field; the row after it can be read
+ * next). A last line without newline that
  * does not parse is the trace of a killed job: the reader returns 0 and dlt_measure_cut says true.
- * Rows whose `op` this version does not know are counted in dlt_measure_unknown and passed over.
+ * Rows whose `op`, elementwise `function` or `activation` this version does not know are counted in
+ * dlt_measure_unknown and passed over.
  */
 int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *measurement,
                      struct dlt_run *run, struct dlt_error *error);
 bool dlt_measure_cut(const struct dlt_measure_reader *reader);
+/* Bytes (uncompressed) up to and with the newline of the last whole line read: where a plain file
+ * that was cut can be cut off cleanly and continued. */
+int64_t dlt_measure_whole(const struct dlt_measure_reader *reader);
 size_t dlt_measure_unknown(const struct dlt_measure_reader *reader);
 void dlt_measure_close(struct dlt_measure_reader *reader);
 

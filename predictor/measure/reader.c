@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/error.h"
+#include "measure/measurements.h"
+#include "measure/parse.h"
+
+enum { LINE_LIMIT = 1 << 20, CHUNK = 1 << 16, FORMAT_VERSION = 1 };
+
+struct dlt_measure_reader {
+    char *path;
+    gzFile stream;
+    struct dlt_measure_header header;
+    struct dlt_member_list list;
+    char *buffer; /* holds [start, end), and room for a NUL behind it */
+    size_t start, end, room;
+    size_t line; /* number of the line last taken, from 1 */
+    size_t unknown;
+    int64_t whole;
+    bool ended, cut;
+};
+
+/* Makes room behind `end` for one more chunk: moves what is left to the front, then grows. */
+static int make_room(struct dlt_measure_reader *r, struct dlt_error *error)
+{
+    if (r->start > 0) {
+        memmove(r->buffer, r->buffer + r->start, r->end - r->start);
+        r->end -= r->start;
+        r->start = 0;
+    }
+    if (r->room - r->end < CHUNK) {
+        size_t room = r->room ? r->room * 2 : 4 * CHUNK;
+        char *larger = realloc(r->buffer, room + 1);
+
+        if (!larger)
+            return dlt_fail_memory(error);
+        r->buffer = larger;
+        r->room = room;
+    }
+    return 0;
+}
+
+static int fill(struct dlt_measure_reader *r, struct dlt_error *error)
+{
+    int got, code;
+    const char *text;
+
+    if (make_room(r, error))
+        return -1;
+    got = gzread(r->stream, r->buffer + r->end, CHUNK);
+    if (got > 0) {
+        r->end += (size_t)got;
+        return 0;
+    }
+    r->ended = true;
+    text = gzerror(r->stream, &code);
+    if (code == Z_BUF_ERROR) /* a gzip file that stops in the middle: a killed job's */
+        r->cut = true;
+    else if (code == Z_ERRNO)
+        return dlt_fail(error, "cannot be read: %s", strerror(errno));
+    else if (got < 0 || code != Z_OK)
+        return dlt_fail(error,
+                        "the compressed data behind this line is damaged (%s); "
+                        "copy the file again",
+                        *text ? text : "unknown error");
+    return 0;
+}
+
+/* Takes the next line, without its newline and NUL-terminated, into *line. *whole: it had a
+ * newline. Returns 1, 0 at the end, -1. */
+static int take_line(struct dlt_measure_reader *r, char **line, size_t *length, bool *whole,
+                     struct dlt_error *error)
+{
+    size_t seen = 0; /* bytes of the line that hold no newline */
+
+    for (;;) {
+        char *from = r->buffer + r->start;
+        size_t held = r->end - r->start;
+        char *newline = held > seen ? memchr(from + seen, '\n', held - seen) : NULL;
+
+        if (newline || (r->ended && held > 0)) {
+            *whole = newline != NULL;
+            *line = from;
+            *length = newline ? (size_t)(newline - from) : held;
+            from[*length] = '\0';
+            r->start += *length + *whole;
+            r->line++;
+            if (*length > LINE_LIMIT)
+                break;
+            return 1;
+        }
+        if (r->ended)
+            return 0;
+        seen = held;
+        if (seen > LINE_LIMIT) {
+            r->ended = true; /* what follows would be read as lines that it is not */
+            r->start = r->end;
+            r->line++;
+            break;
+        }
+        if (fill(r, error)) {
+            r->line++;
+            return -1;
+        }
+    }
+    return dlt_fail(error, "the line is longer than 1 MiB; is this a measurements file?");
+}
+
+/* One line as an object's members. 1: it is one; 0: not JSON; -1: failure. */
+static int list_line(struct dlt_measure_reader *r, const char *line, size_t length,
+                     struct dlt_error *error)
+{
+    const char *cursor = line;
+    struct dlt_token token;
+
+    if (!dlt_scan_value(&cursor, &token) || cursor != line + length ||
+        token.type != DLT_TOKEN_OBJECT)
+        return 0;
+    return dlt_member_list_fill(&r->list, &token, error) ? -1 : 1;
+}
+
+static int check_format(struct dlt_measure_reader *r, struct dlt_error *error)
+{
+    const struct dlt_token *format = dlt_member_find(&r->list, "format");
+    const struct dlt_token *version = dlt_member_find(&r->list, "version");
+    int64_t number;
+
+    if (!format || format->type != DLT_TOKEN_STRING)
+        return dlt_fail(error, "format: is missing; the first line of a measurements file is its "
+                               "header, {\"format\":\"dltime-measurements\",...}");
+    if (dlt_token_is(format, "dltime-trace"))
+        return dlt_fail(error, "format: this is a trace (\"dltime-trace\"): times of operators "
+                               "inside one step, which are not measurements; give a "
+                               "\"dltime-measurements\" or \"dltime-runs\" file");
+    r->header.runs = dlt_token_is(format, "dltime-runs");
+    if (!r->header.runs && !dlt_token_is(format, "dltime-measurements"))
+        return dlt_fail(error, "format: is neither \"dltime-measurements\" nor \"dltime-runs\"");
+    if (!version || !dlt_token_int64(version, &number) || number < 1)
+        return dlt_fail(error, "version: is missing or no whole number; this dltime reads %d",
+                        FORMAT_VERSION);
+    if (number > FORMAT_VERSION)
+        return dlt_fail(error,
+                        "version: is %lld, and this dltime reads up to %d; install a newer "
+                        "dltime",
+                        (long long)number, FORMAT_VERSION);
+    return 0;
+}
+
+/* The object of that name inside the header, by its table. */
+static int parse_part(const struct dlt_member_list *header, const char *name,
+                      const struct dlt_member *table, void *base, struct dlt_error *error)
+{
+    const struct dlt_token *part = dlt_member_find(header, name);
+    struct dlt_member_list list = {0};
+    int result = 0;
+
+    if (!part)
+        return 0;
+    if (part->type != DLT_TOKEN_OBJECT)
+        return dlt_fail(error, "%s: has to be an object", name);
+    if (dlt_member_list_fill(&list, part, error) ||
+        dlt_parse_members(&list, table, base, error) == DLT_PARSED_WRONG)
+        result = dlt_fail_in(error, "%s.", name);
+    free(list.member);
+    return result;
+}
+
+static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
+{
+    struct dlt_measure_header *h = &r->header;
+    const struct dlt_token *source;
+    char *line;
+    size_t length;
+    bool whole;
+    int got = take_line(r, &line, &length, &whole, error);
+
+    if (got == 0)
+        return dlt_fail(error, "is empty; the first line has to be its header");
+    if (got > 0)
+        got = list_line(r, line, length, error);
+    if (got == 0)
+        return dlt_fail(error, "line 1: is no JSON object; the first line of a measurements file "
+                               "is its header");
+    if (got < 0 || check_format(r, error) ||
+        parse_part(&r->list, "device", dlt_device_members, &h->device, error) ||
+        parse_part(&r->list, "software", dlt_software_members, &h->software, error))
+        return dlt_fail_in(error, "line 1: ");
+    if (!h->runs && !h->device.name[0])
+        return dlt_fail(error, "line 1: device.name: is missing; measurements belong to a device");
+    source = dlt_member_find(&r->list, "source");
+    if (source && source->type == DLT_TOKEN_STRING)
+        dlt_token_text(source, h->source, sizeof h->source);
+    r->whole = (int64_t)length + whole;
+    return 0;
+}
+
+/* Opens a regular file; anything else is refused without waiting for it. */
+static int open_stream(struct dlt_measure_reader *r, const char *path, struct dlt_error *error)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return dlt_fail(error, "%s", strerror(errno));
+    if (fstat(fd, &status))
+        dlt_fail(error, "%s", strerror(errno));
+    else if (S_ISDIR(status.st_mode))
+        dlt_fail(error, "is a directory; name the files in it");
+    else if (!S_ISREG(status.st_mode))
+        dlt_fail(error, "is not a regular file");
+    else if ((r->stream = gzdopen(fd, "rb")) != NULL)
+        return gzbuffer(r->stream, CHUNK) ? dlt_fail_memory(error) : 0;
+    else
+        dlt_fail_memory(error);
+    close(fd);
+    return -1;
+}
+
+int dlt_measure_open(const char *path, struct dlt_measure_reader **reader, struct dlt_error *error)
+{
+    struct dlt_measure_reader *r = calloc(1, sizeof *r);
+
+    *reader = NULL;
+    if (!r || !(r->path = strdup(path))) {
+        free(r);
+        return dlt_fail_memory(error);
+    }
+    if (open_stream(r, path, error) || read_header(r, error)) {
+        dlt_fail_in(error, "%s: ", path);
+        dlt_measure_close(r);
+        return -1;
+    }
+    *reader = r;
+    return 0;
+}
+
+const struct dlt_measure_header *dlt_measure_header(const struct dlt_measure_reader *reader)
+{
+    return &reader->header;
+}
+
+static enum dlt_parsed parse_run(const struct dlt_measure_reader *r, struct dlt_run *run,
+                                 struct dlt_error *error)
+{
+    enum dlt_parsed parsed;
+
+    memset(run, 0, sizeof *run);
+    run->devices = run->nodes = 1;
+    run->pass = DLT_STEP;
+    parsed = dlt_parse_members(&r->list, dlt_run_members, run, error);
+    if (!run->device[0])
+        memcpy(run->device, r->header.device.name, sizeof run->device);
+    if (!run->framework[0])
+        memcpy(run->framework, r->header.software.framework, sizeof run->framework);
+    return parsed;
+}
+
+int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *measurement,
+                     struct dlt_run *run, struct dlt_error *error)
+{
+    enum dlt_parsed parsed = DLT_PARSED_WRONG;
+    char *line;
+    size_t length;
+    bool whole;
+    int got;
+
+    while ((got = take_line(reader, &line, &length, &whole, error)) > 0) {
+        if (length == strspn(line, " \t\r"))
+            got = -2; /* an empty line, which holds nothing to read */
+        else
+            got = list_line(reader, line, length, error);
+        if (got == 0 && !whole) {
+            reader->cut = true;
+            return 0;
+        }
+        reader->whole += (int64_t)length + whole;
+        if (got == -2)
+            continue;
+        if (got == 0)
+            dlt_fail(error, "is no JSON object; mend or remove the line");
+        if (got <= 0)
+            break;
+        parsed = reader->header.runs ? parse_run(reader, run, error)
+                                     : dlt_parse_measurement(&reader->list, measurement, error);
+        if (parsed == DLT_PARSED)
+            return 1;
+        if (parsed == DLT_PARSED_WRONG)
+            break;
+        reader->unknown++;
+    }
+    if (got == 0)
+        return 0;
+    return dlt_fail_in(error, "%s: line %zu: ", reader->path, reader->line);
+}
+
+bool dlt_measure_cut(const struct dlt_measure_reader *reader)
+{
+    return reader->cut;
+}
+
+int64_t dlt_measure_whole(const struct dlt_measure_reader *reader)
+{
+    return reader->whole;
+}
+
+size_t dlt_measure_unknown(const struct dlt_measure_reader *reader)
+{
+    return reader->unknown;
+}
+
+void dlt_measure_close(struct dlt_measure_reader *reader)
+{
+    if (!reader)
+        return;
+    if (reader->stream)
+        gzclose_r(reader->stream);
+    free(reader->list.member);
+    free(reader->buffer);
+    free(reader->path);
+    free(reader);
+}
