@@ -261,42 +261,51 @@ static enum dlt_parsed parse_run(const struct dlt_measure_reader *r, struct dlt_
     return parsed;
 }
 
+/* Makes something of one line: 1 a row, 0 nothing to hand out, -1 malformed. */
+static int read_row(struct dlt_measure_reader *r, const char *line, size_t length, bool whole,
+                    struct dlt_measurement *measurement, struct dlt_run *run,
+                    struct dlt_error *error)
+{
+    enum dlt_parsed parsed;
+    int listed;
+
+    if (length == strspn(line, " \t\r")) {
+        r->whole += (int64_t)length + whole;
+        return 0;
+    }
+    listed = list_line(r, line, length, error);
+    if (listed < 0)
+        return -1;
+    if (listed == 0 && !whole) {
+        r->cut = true;
+        return 0;
+    }
+    r->whole += (int64_t)length + whole;
+    if (listed == 0)
+        return dlt_fail(error, "is no JSON object; mend or remove the line");
+    parsed = r->header.runs ? parse_run(r, run, error)
+                            : dlt_parse_measurement(&r->list, measurement, error);
+    if (parsed == DLT_PARSED_UNKNOWN)
+        r->unknown++;
+    return parsed == DLT_PARSED ? 1 : parsed == DLT_PARSED_UNKNOWN ? 0 : -1;
+}
+
 int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *measurement,
                      struct dlt_run *run, struct dlt_error *error)
 {
-    enum dlt_parsed parsed = DLT_PARSED_WRONG;
     char *line;
     size_t length;
     bool whole;
     int got;
 
-    while ((got = take_line(reader, &line, &length, &whole, error)) > 0) {
-        if (length == strspn(line, " \t\r"))
-            got = -2; /* an empty line, which holds nothing to read */
-        else
-            got = list_line(reader, line, length, error);
-        if (got == 0 && !whole) {
-            reader->cut = true;
-            return 0;
-        }
-        reader->whole += (int64_t)length + whole;
-        if (got == -2)
-            continue;
+    do {
+        got = take_line(reader, &line, &length, &whole, error);
         if (got == 0)
-            dlt_fail(error, "is no JSON object; mend or remove the line");
-        if (got <= 0)
-            break;
-        parsed = reader->header.runs ? parse_run(reader, run, error)
-                                     : dlt_parse_measurement(&reader->list, measurement, error);
-        if (parsed == DLT_PARSED)
-            return 1;
-        if (parsed == DLT_PARSED_WRONG)
-            break;
-        reader->unknown++;
-    }
-    if (got == 0)
-        return 0;
-    return dlt_fail_in(error, "%s: line %zu: ", reader->path, reader->line);
+            return 0;
+        if (got > 0)
+            got = read_row(reader, line, length, whole, measurement, run, error);
+    } while (got == 0);
+    return got > 0 ? 1 : dlt_fail_in(error, "%s: line %zu: ", reader->path, reader->line);
 }
 
 bool dlt_measure_cut(const struct dlt_measure_reader *reader)
