@@ -119,8 +119,8 @@ static void convolution_work(const struct dlt_record *r, struct dlt_work *w)
     w->m = (double)s->batch * out;
     w->n = (double)(s->out_channels / s->groups);
     w->k = (double)(s->in_channels / s->groups) * window;
-    w->input = (double)(s->batch * s->in_channels) * in;
-    w->output = (double)(s->batch * s->out_channels) * out;
+    w->input = (double)s->batch * (double)s->in_channels * in;
+    w->output = (double)s->batch * (double)s->out_channels * out;
     w->weights = (double)s->out_channels * w->k + (s->bias ? (double)s->out_channels : 0);
     matmul_like(r, w);
 }
@@ -169,7 +169,7 @@ static void memory_bound(const struct dlt_record *r, struct dlt_work *w, double 
 static void pool_work(const struct dlt_record *r, struct dlt_work *w)
 {
     const struct dlt_spatial *s = &r->u.spatial;
-    double in, out, window, images = (double)(s->batch * s->in_channels);
+    double in, out, window, images = (double)s->batch * (double)s->in_channels;
 
     planes(r, &in, &out, &window);
     w->input = images * in;
@@ -182,7 +182,7 @@ static void pool_work(const struct dlt_record *r, struct dlt_work *w)
 static void batch_norm_work(const struct dlt_record *r, struct dlt_work *w)
 {
     const struct dlt_spatial *s = &r->u.spatial;
-    double elements = (double)(s->batch * s->in_channels);
+    double elements = (double)s->batch * (double)s->in_channels;
 
     for (int d = 0; d < r->kind->dims; d++)
         elements *= (double)s->in_size[d];
