@@ -39,7 +39,7 @@ struct dlt_estimate {
     double extrapolated; /* share of the time */
     struct dlt_graph *graph;
     struct dlt_plan *plan;
-    struct dlt_unit_times *unit; /* plan->unit_count of them */
+    struct dlt_unit_times *unit; /* plan->unit_count of them, and the update */
     double parameters;
 };
 

@@ -67,6 +67,16 @@ static int choose_batch(struct dlt_estimate *e, const struct dlt_question *quest
     return 0;
 }
 
+/* Units as they run inside a step, so that they add up to its device time. */
+static void scale_units(struct dlt_estimate *e, double factor)
+{
+    for (size_t i = 0; i <= e->plan->unit_count; i++) {
+        e->unit[i].forward_s *= factor;
+        e->unit[i].backward_s *= factor;
+        e->unit[i].update_s *= factor;
+    }
+}
+
 static int price(struct dlt_estimate *e, const struct dlt_model *model,
                  const struct dlt_profile *profile, size_t entry,
                  const struct dlt_question *question, struct dlt_error *error)
@@ -88,6 +98,7 @@ static int price(struct dlt_estimate *e, const struct dlt_model *model,
         return -1;
     dlt_profile_step(profile, entry, e->training.framework, &parameters);
     dlt_step_times(&sum, &parameters, &times);
+    scale_units(e, parameters.device_factor);
     dlt_graph_count(e->graph, training, &counts);
     e->parameters = counts.total.parameters;
     dlt_run_fill(e, &times, parameters.device_factor * sum.backward_s, e->plan->gradient_bytes,

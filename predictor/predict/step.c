@@ -140,6 +140,11 @@ int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct
         if (isfinite(price.seconds)) {
             add_price(&all, &price, 1);
             sum->update_s = price.seconds;
+            if (unit)
+                unit[plan->unit_count] = (struct dlt_unit_times){.update_s = price.seconds,
+                                                                 .sigma = price.sigma,
+                                                                 .extrapolated = price.extrapolated,
+                                                                 .basis = price.basis};
         }
         sum->update_kernels = plan->update_kernels;
     }
@@ -176,4 +181,22 @@ void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parame
         parameters->constant_s;
     times->update_s =
         combine(factor * sum->update_s, dispatch * sum->update_kernels, sum->host_computes);
+}
+
+struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool host_computes)
+{
+    static const double dispatch_s[DLT_FRAMEWORKS] = {[DLT_PYTORCH] = 8e-6,
+                                                      [DLT_TENSORFLOW] = 12e-6,
+                                                      [DLT_JAX] = 3e-6,
+                                                      [DLT_FRAMEWORK_NONE] = 2e-6};
+    struct dlt_step_parameters defaults = {
+        .device_factor = 1,
+        .constant_s = framework == DLT_FRAMEWORK_NONE ? 10e-6 : 200e-6,
+        .dispatch_s = dispatch_s[framework],
+        .bias_sigma = 0.08,
+        .network_sigma = host_computes ? 0.12 : 0.09,
+        .run_sigma = 0.03,
+    };
+
+    return defaults;
 }

@@ -25,7 +25,8 @@ struct dlt_step_sum {
 };
 
 /*
- * Prices every unit of a plan on a profile's entry. unit: plan->unit_count results, or NULL.
+ * Prices every unit of a plan on a profile's entry. unit: room for plan->unit_count + 1
+ * results, the last of them the update's; or NULL.
  * Fails where a unit cannot be priced at all (no features of the device), naming its node.
  */
 int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_graph *graph,
@@ -38,5 +39,12 @@ struct dlt_step_times {
 };
 void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parameters *parameters,
                     struct dlt_step_times *times);
+
+/*
+ * What a framework's step parameters are before any run was seen on a device. Dispatch: eager
+ * PyTorch issues a kernel every 5 to 10 us, a compiled graph or plain C much faster. Spreads: sums
+ * of measured operators are 8 to 10 % off end to end (NeuSight's runs, Lee et al. 2025).
+ */
+struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool host_computes);
 
 #endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "command/predict.h"
+
+static const double listed_quantiles[] = {0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99};
+enum { LISTED = sizeof listed_quantiles / sizeof *listed_quantiles };
+
+/* The job's quantile where there is a job, else the step's. */
+static double quantile_s(const struct dlt_estimate *e, double quantile)
+{
+    return isnan(e->job_s) ? dlt_estimate_step_quantile(e, quantile)
+                           : dlt_estimate_job_quantile(e, quantile);
+}
+
+static const char *unit_name(const struct dlt_estimate *e, const struct dlt_unit *unit)
+{
+    return unit->node >= 0 ? e->graph->node[unit->node].name : unit->record.kind->name;
+}
+
+static double step_samples(const struct dlt_estimate *e)
+{
+    double micro_steps = e->training.accumulate > 0 ? (double)e->training.accumulate : 1;
+
+    return (double)e->batch * e->devices * micro_steps;
+}
+
+static struct json_object *quantiles_json(const struct dlt_estimate *e, double asked)
+{
+    struct json_object *object = json_object_new_object();
+    char key[32];
+
+    for (size_t i = 0; i < LISTED; i++)
+        dlt_json_number(object, dlt_text_from_double(key, listed_quantiles[i], 6),
+                        quantile_s(e, listed_quantiles[i]));
+    if (asked > 0)
+        dlt_json_number(object, dlt_text_from_double(key, asked, 6), quantile_s(e, asked));
+    return object;
+}
+
+static struct json_object *terms_json(const struct dlt_terms *terms)
+{
+    struct json_object *object = json_object_new_object();
+
+    dlt_json_number(object, "compute", terms->compute);
+    dlt_json_number(object, "update", terms->update);
+    dlt_json_number(object, "communicate", terms->communicate);
+    dlt_json_number(object, "load", terms->load);
+    dlt_json_number(object, "validate", terms->validate);
+    dlt_json_number(object, "checkpoint", terms->checkpoint);
+    dlt_json_number(object, "setup", terms->setup);
+    return object;
+}
+
+/* One row of --ops. A unit has no update of its own: the optimizer's is the last row. */
+static struct json_object *op_json(const struct dlt_estimate *e, const char *name,
+                                   const struct dlt_record_kind *kind,
+                                   const struct dlt_unit_times *times)
+{
+    double total = times->forward_s + times->backward_s + times->update_s;
+    double spread = exp(1.645 * times->sigma); /* the normal's central 90 % */
+    struct json_object *op = json_object_new_object();
+    bool update = times->update_s > 0;
+
+    dlt_json_text(op, "name", name);
+    dlt_json_text(op, "op", kind->name);
+    dlt_json_number(op, "forward_ms", update ? NAN : times->forward_s * 1e3);
+    dlt_json_number(op, "backward_ms", update || e->forward_only ? NAN : times->backward_s * 1e3);
+    dlt_json_number(op, "update_ms", update ? times->update_s * 1e3 : NAN);
+    dlt_json_number(op, "low_ms", total / spread * 1e3);
+    dlt_json_number(op, "high_ms", total * spread * 1e3);
+    dlt_json_text(op, "basis", dlt_basis_name(times->basis));
+    return op;
+}
+
+static struct json_object *ops_json(const struct dlt_estimate *e)
+{
+    struct json_object *ops = json_object_new_array();
+
+    for (size_t i = 0; i < e->plan->unit_count; i++) {
+        const struct dlt_unit *unit = &e->plan->unit[i];
+        struct json_object *op = op_json(e, unit_name(e, unit), unit->record.kind, &e->unit[i]);
+        struct json_object *covers = json_object_new_array();
+
+        for (int c = 0; c < unit->cover_count; c++)
+            json_object_array_add(covers,
+                                  json_object_new_string(e->graph->node[unit->covers[c]].name));
+        json_object_object_add(op, "covers", covers);
+        json_object_array_add(ops, op);
+    }
+    if (e->unit[e->plan->unit_count].update_s > 0)
+        json_object_array_add(ops, op_json(e, e->plan->update.kind->name, e->plan->update.kind,
+                                           &e->unit[e->plan->unit_count]));
+    return ops;
+}
+
+static struct json_object *estimate_json(const struct dlt_estimate *e, const char *profile,
+                                         const struct predict_view *view)
+{
+    struct json_object *object = json_object_new_object();
+    char software[112];
+
+    snprintf(software, sizeof software, "%s%s%s", e->software.framework,
+             e->software.framework[0] ? ", " : "", e->software.backend);
+    dlt_json_text(object, "model", e->model);
+    dlt_json_text(object, "device", e->device.name);
+    dlt_json_text(object, "profile", profile);
+    dlt_json_text(object, "software", software);
+    dlt_json_number(object, "batch", (double)e->batch);
+    dlt_json_number(object, "devices", e->devices);
+    dlt_json_number(object, "nodes", e->nodes);
+    dlt_json_text(object, "pass", e->forward_only ? "forward" : "step");
+    dlt_json_text(object, "precision", dlt_precision_names[e->training.precision]);
+    dlt_json_number(object, "step_ms", e->step_s * 1e3);
+    dlt_json_number(object, "low_ms", dlt_estimate_step_quantile(e, 0.05) * 1e3);
+    dlt_json_number(object, "high_ms", dlt_estimate_step_quantile(e, 0.95) * 1e3);
+    dlt_json_number(object, "samples_per_s", step_samples(e) / e->step_s);
+    dlt_json_number(object, "steps_per_epoch", e->steps_per_epoch);
+    dlt_json_number(object, "epochs", e->epochs);
+    dlt_json_number(object, "epoch_s", e->epoch_s);
+    dlt_json_number(object, "job_s", e->job_s);
+    dlt_json_number(object, "job_low_s", dlt_estimate_job_quantile(e, 0.05));
+    dlt_json_number(object, "job_high_s", dlt_estimate_job_quantile(e, 0.95));
+    json_object_object_add(object, "quantiles", quantiles_json(e, view->quantile));
+    json_object_object_add(object, "terms", terms_json(&e->terms));
+    dlt_json_number(object, "memory_gib", dlt_estimate_memory_bytes(e) / 1073741824.0);
+    dlt_json_text(object, "fits", dlt_fits_name(e->fits));
+    dlt_json_text(object, "basis", dlt_basis_name(e->basis));
+    dlt_json_number(object, "extrapolated", e->extrapolated);
+    if (view->ops)
+        json_object_object_add(object, "ops", ops_json(e));
+    return object;
+}
+
+static void print_ops(const struct dlt_estimate *e)
+{
+    char forward[32], backward[32];
+
+    printf("\n  %-32s %-16s %10s %10s  %s\n", "UNIT", "OP", "FORWARD", "BACKWARD", "RESTS ON");
+    for (size_t i = 0; i < e->plan->unit_count; i++) {
+        const struct dlt_unit_times *times = &e->unit[i];
+
+        printf("  %-32s %-16s %10s %10s  %s\n", unit_name(e, &e->plan->unit[i]),
+               e->plan->unit[i].record.kind->name, dlt_text_from_seconds(forward, times->forward_s),
+               times->backward_s > 0 ? dlt_text_from_seconds(backward, times->backward_s) : "-",
+               dlt_basis_name(times->basis));
+    }
+    if (e->unit[e->plan->unit_count].update_s > 0)
+        printf("  %-32s %-16s %10s %10s  %s\n", "optimizer", e->plan->update.kind->name, "-",
+               dlt_text_from_seconds(backward, e->unit[e->plan->unit_count].update_s),
+               dlt_basis_name(e->unit[e->plan->unit_count].basis));
+}
+
+/* "  step       1.23 s    (90 %: 1.1 - 1.4 s)" */
+static void print_line(const char *what, double seconds, double low, double high,
+                       char *(*format)(char *, double))
+{
+    char middle[32], from[32], to[32];
+
+    if (isnan(seconds))
+        return;
+    printf("  %-10s %14s    90 %%: %s - %s\n", what, format(middle, seconds), format(from, low),
+           format(to, high));
+}
+
+static void print_screen(const struct dlt_estimate *e, const char *profile,
+                         const struct predict_view *view)
+{
+    char text[32], memory[32];
+    double epoch = e->epoch_s / e->step_s;
+
+    printf("%s on %d x %s: %s parameters, batch %lld, %s\n", e->model, e->devices, e->device.name,
+           dlt_text_from_count(text, e->parameters), (long long)e->batch,
+           dlt_precision_names[e->training.precision]);
+    print_line(e->forward_only ? "forward" : "step", e->step_s, dlt_estimate_step_quantile(e, 0.05),
+               dlt_estimate_step_quantile(e, 0.95), dlt_text_from_seconds);
+    print_line("epoch", e->epoch_s, dlt_estimate_step_quantile(e, 0.05) * epoch,
+               dlt_estimate_step_quantile(e, 0.95) * epoch, dlt_text_from_duration);
+    print_line("job", e->job_s, dlt_estimate_job_quantile(e, 0.05),
+               dlt_estimate_job_quantile(e, 0.95), dlt_text_from_duration);
+    if (view->quantile > 0)
+        printf("  %-10s %14s    of the %s\n", dlt_text_from_double(text, view->quantile, 6),
+               (isnan(e->job_s) ? dlt_text_from_seconds
+                                : dlt_text_from_duration)(memory, quantile_s(e, view->quantile)),
+               isnan(e->job_s) ? "step" : "job");
+    printf("  %-10s %14s\n", "samples/s", dlt_text_from_count(text, step_samples(e) / e->step_s));
+    printf("  %-10s %14s    fits: %s\n", "memory",
+           dlt_text_from_bytes(memory, dlt_estimate_memory_bytes(e)), dlt_fits_name(e->fits));
+    printf("  %-10s %14s    %.0f %% of the time extrapolated\n", "rests on",
+           dlt_basis_name(e->basis), 100 * e->extrapolated);
+    printf("  %-10s %s\n", "profile", profile);
+    if (isnan(e->job_s))
+        printf("  add epochs= and samples= (or steps=) for a job time\n");
+    if (view->ops)
+        print_ops(e);
+}
+
+void predict_print(const struct dlt_estimate *estimate, const char *profile,
+                   const struct predict_view *view)
+{
+    if (view->json) {
+        struct json_object *object = estimate_json(estimate, profile, view);
+
+        dlt_json_print(stdout, object);
+        json_object_put(object);
+    } else {
+        print_screen(estimate, profile, view);
+    }
+}
+
+struct predict_batches {
+    bool json;
+    struct json_object *rows;
+    double largest; /* that fits */
+};
+
+struct predict_batches *predict_batches_create(bool json)
+{
+    struct predict_batches *table = calloc(1, sizeof *table);
+
+    if (table) {
+        table->json = json;
+        table->rows = json_object_new_array();
+    }
+    return table;
+}
+
+void predict_batches_add(struct predict_batches *table, const struct dlt_estimate *e)
+{
+    struct json_object *row = json_object_new_object();
+    double samples = step_samples(e);
+
+    dlt_json_number(row, "batch", (double)e->batch);
+    dlt_json_number(row, "step_ms", e->step_s * 1e3);
+    dlt_json_number(row, "sample_ms", e->step_s * 1e3 / samples);
+    dlt_json_number(row, "samples_per_s", samples / e->step_s);
+    dlt_json_number(row, "memory_gib", dlt_estimate_memory_bytes(e) / 1073741824.0);
+    dlt_json_text(row, "fits", dlt_fits_name(e->fits));
+    json_object_array_add(table->rows, row);
+    if (e->fits == DLT_FITS_YES && (double)e->batch > table->largest)
+        table->largest = (double)e->batch;
+}
+
+static double member(struct json_object *row, const char *key)
+{
+    return json_object_get_double(json_object_object_get(row, key));
+}
+
+static void print_batch_rows(const struct predict_batches *table)
+{
+    printf("%8s %12s %12s %12s %10s  %s\n", "BATCH", "STEP", "PER SAMPLE", "SAMPLES/S", "MEMORY",
+           "FITS");
+    for (size_t i = 0; i < json_object_array_length(table->rows); i++) {
+        struct json_object *row = json_object_array_get_idx(table->rows, i);
+        char step[32], sample[32], rate[32], memory[32];
+
+        printf("%8.0f %12s %12s %12s %10s  %s\n", member(row, "batch"),
+               dlt_text_from_seconds(step, member(row, "step_ms") / 1e3),
+               dlt_text_from_seconds(sample, member(row, "sample_ms") / 1e3),
+               dlt_text_from_count(rate, member(row, "samples_per_s")),
+               dlt_text_from_bytes(memory, member(row, "memory_gib") * 1073741824.0),
+               json_object_get_string(json_object_object_get(row, "fits")));
+    }
+    if (table->largest > 0)
+        printf("largest batch of these that fits: %.0f\n", table->largest);
+}
+
+void predict_batches_print(struct predict_batches *table)
+{
+    struct json_object *object;
+
+    if (!table->json) {
+        print_batch_rows(table);
+        return;
+    }
+    object = json_object_new_object();
+    json_object_object_add(object, "batches", json_object_get(table->rows));
+    dlt_json_number(object, "largest_that_fits", table->largest > 0 ? table->largest : NAN);
+    dlt_json_print(stdout, object);
+    json_object_put(object);
+}
+
+void predict_batches_destroy(struct predict_batches *table)
+{
+    if (!table)
+        return;
+    json_object_put(table->rows);
+    free(table);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "learn/steps.h"
+#include "test.h"
+
+enum { NETWORKS = 8, BATCHES = 3, CASES = NETWORKS * BATCHES };
+
+/* Networks from small (the host rules) to large (the device rules), in three batch sizes, timed by
+ * exactly known parameters; error[n] is a network's own deviation in the log. */
+static void make_cases(struct dlt_step_case cases[CASES], const struct dlt_step_parameters *truth,
+                       const double error[NETWORKS], bool host_computes)
+{
+    for (int i = 0; i < CASES; i++) {
+        int n = i / BATCHES;
+        double work = 0.0005 * pow(2, n) * (1 + i % BATCHES);
+        struct dlt_step_times times;
+
+        cases[i] = (struct dlt_step_case){.network = n};
+        cases[i].sum = (struct dlt_step_sum){.forward_s = work,
+                                             .backward_s = 2 * work,
+                                             .update_s = 0.0002,
+                                             .forward_kernels = 60 + 40 * n,
+                                             .backward_kernels = 120 + 80 * n,
+                                             .update_kernels = 10,
+                                             .host_computes = host_computes};
+        dlt_step_times(&cases[i].sum, truth, &times);
+        cases[i].observed_s = (times.micro_s + times.update_s) * exp(error ? error[n] : 0);
+    }
+}
+
+static void known_parameters_come_back_from_exact_runs(void **state)
+{
+    const struct dlt_step_parameters truth = {
+        .device_factor = 1.12, .dispatch_s = 11e-6, .constant_s = 300e-6};
+    struct dlt_step_parameters found;
+    struct dlt_step_case cases[CASES];
+
+    (void)state;
+    make_cases(cases, &truth, NULL, false);
+    dlt_learn_steps(cases, CASES, DLT_PYTORCH, false, &found);
+    assert_near(found.device_factor, 1.12, 0.01);
+    assert_near(found.dispatch_s, 11e-6, 0.5e-6);
+    assert_near(found.constant_s, 300e-6, 60e-6);
+    assert_near(found.networks, NETWORKS, 0);
+    assert_near(found.runs, CASES, 0);
+}
+
+static void networks_that_differ_widen_the_spread_and_agreement_narrows_it(void **state)
+{
+    const struct dlt_step_parameters truth = {
+        .device_factor = 1, .dispatch_s = 8e-6, .constant_s = 200e-6};
+    const double apart[NETWORKS] = {0.2, -0.2, 0.2, -0.2, 0.2, -0.2, 0.2, -0.2};
+    struct dlt_step_parameters agreeing, differing;
+    struct dlt_step_case cases[CASES];
+
+    (void)state;
+    make_cases(cases, &truth, NULL, false);
+    dlt_learn_steps(cases, CASES, DLT_PYTORCH, false, &agreeing);
+    make_cases(cases, &truth, apart, false);
+    dlt_learn_steps(cases, CASES, DLT_PYTORCH, false, &differing);
+    assert_true(agreeing.network_sigma < 0.06);
+    assert_true(differing.network_sigma > 0.15 && differing.network_sigma < 0.3);
+}
+
+static void one_run_moves_the_factor_only_part_of_the_way(void **state)
+{
+    const struct dlt_step_parameters truth = {
+        .device_factor = 2, .dispatch_s = 2e-6, .constant_s = 10e-6};
+    struct dlt_step_parameters found;
+    struct dlt_step_case cases[CASES];
+
+    (void)state;
+    make_cases(cases, &truth, NULL, true);
+    cases[0] = cases[CASES - 1];
+    cases[0].network = 0;
+    dlt_learn_steps(cases, 1, DLT_FRAMEWORK_NONE, true, &found);
+    assert_true(found.device_factor > 1.3 && found.device_factor < 2);
+    /* One network against a prior of three: still wide. */
+    assert_true(found.network_sigma > 0.1);
+}
+
+static void without_runs_the_defaults_stay(void **state)
+{
+    struct dlt_step_parameters found;
+
+    (void)state;
+    dlt_learn_steps(NULL, 0, DLT_PYTORCH, false, &found);
+    assert_near(found.device_factor, 1, 0);
+    assert_near(found.networks, 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_parameters_come_back_from_exact_runs),
+        cmocka_unit_test(networks_that_differ_widen_the_spread_and_agreement_narrows_it),
+        cmocka_unit_test(one_run_moves_the_factor_only_part_of_the_way),
+        cmocka_unit_test(without_runs_the_defaults_stay),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
