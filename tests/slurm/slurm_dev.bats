@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # scripts/slurm-dev: the cluster on which everything else is tested.
+#
+# shellcheck disable=SC2016 # the job's shell expands what stands in single quotes
+# shellcheck disable=SC2154 # source_dir is the helper's
 
 load helper
 
@@ -14,12 +17,12 @@ teardown_file() {
 }
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
+    cd "$BATS_TEST_TMPDIR" || return
 }
 
 # The processes that carry a cluster's mark in their environment.
-processes_of() { # ROOT
-    grep -lszxF "SLURM_DEV_DAEMON=$1" /proc/[0-9]*/environ | wc -l
+marked() { # ROOT
+    grep -lszxF "SLURM_DEV_DAEMON=$1" /proc/[0-9]*/environ | cut -d / -f 3
 }
 
 @test "there are five partitions with the GPUs that their names promise" {
@@ -110,15 +113,15 @@ processes_of() { # ROOT
 }
 
 @test "a root folder with spaces, quotes and a long name works and leaves nothing" {
-    ls /tmp >before
+    before=(/tmp/slurm-dev-*)
     other=$BATS_TEST_TMPDIR/"it's #1, a \"root\" with spaces"/$(printf 'long%.0s' {1..30})
     slurm_dev start --root "$other"
     [ "$(slurm_dev run --root "$other" srun -p v100 --gres=gpu:1 sh -c 'echo $CUDA_VISIBLE_DEVICES')" = 0 ]
     slurm_dev stop --root "$other"
     [ ! -e "$other" ]
-    [ "$(processes_of "$other")" -eq 0 ]
-    ls /tmp | grep '^slurm-dev-.*-[0-9]*$' >after || true
-    ! grep -vxFf before after
+    [ -z "$(marked "$other")" ]
+    after=(/tmp/slurm-dev-*)
+    [ "${before[*]}" = "${after[*]}" ]
 }
 
 @test "stop ends running jobs and leaves no process and no file" {
@@ -129,8 +132,8 @@ processes_of() { # ROOT
     sleep 1
     slurm_dev stop --root "$other"
     [ ! -e "$other" ]
-    [ "$(processes_of "$other")" -eq 0 ]
-    ! pgrep -f 'sleep 123[45]'
+    [ -z "$(marked "$other")" ]
+    run ! pgrep -f 'sleep 123[45]'
 }
 
 @test "stop twice is no error" {
@@ -145,14 +148,14 @@ processes_of() { # ROOT
     slurm_dev start --root "$other"
     slurm_dev run --root "$other" sbatch -p v100 --export=NONE --wrap 'exec sleep 1236'
     until pgrep -f 'sleep 1236'; do sleep 0.2; done
-    run -1 slurm_dev status --root "$BATS_TEST_TMPDIR/none"
-    kill -KILL $(grep -lszxF "SLURM_DEV_DAEMON=$other" /proc/[0-9]*/environ | cut -d / -f 3)
+    mapfile -t pids < <(marked "$other")
+    kill -KILL "${pids[@]}"
     sleep 0.2
     run -1 slurm_dev status --root "$other"
     [ "$(grep -c ' down$' <<<"$output")" -eq 8 ]
     slurm_dev stop --root "$other"
     [ ! -e "$other" ]
-    ! pgrep -f 'sleep 1236'
+    run ! pgrep -f 'sleep 1236'
 }
 
 @test "start replaces what a crash left behind" {
