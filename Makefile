@@ -71,7 +71,9 @@ SHARED   := $(BUILD)/libdltime.so $(BUILD)/spank_dltime.so $(BUILD)/advise.so \
 	$(BUILD)/backend_onednn.so
 UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 
-.PHONY: all check bench accuracy install uninstall clean unit
+FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: all check bench accuracy install uninstall clean unit unit-programs fuzz-programs tidy
 all: $(PROGRAMS) $(SHARED) $(BUILD)/libdltime.a
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -113,11 +115,28 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_O
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LEARN_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
 
+# For clang with SANITIZE=fuzzer-no-link,address,undefined; scripts/test runs them.
+$(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ADVISE_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $^ $(ADVISE_LIBS) $(LIB_LIBS)
+
+unit-programs: $(UNIT_TESTS)
+fuzz-programs: $(FUZZ_TARGETS)
+
 unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do echo "== $$test"; $$test || exit 1; done
 
 check: all unit
 	BUILD=$(abspath $(BUILD)) bats tests/cli
+
+# clang-tidy with the flags of the build, a file at a time, so that -j helps and only changes count.
+SOURCES := $(shell find predictor bench plugin tests -name '*.c')
+HEADERS := $(shell find predictor bench plugin tests -name '*.h')
+$(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy
+	@mkdir -p $(@D)
+	clang-tidy --quiet $< -- $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(PATHS)
+	@touch $@
+tidy: $(SOURCES:%.c=$(BUILD)/tidy/%.ok)
 
 bench: all
 	BUILD=$(abspath $(BUILD)) tests/bench/run
