@@ -1,0 +1,53 @@
+/*
+ * advise.h - the advice on one job: snapshot, configuration and request in, table and decision out.
+ */
+#ifndef DLT_ADVISE_ADVISE_H
+#define DLT_ADVISE_ADVISE_H
+
+#include "policy.h"
+
+struct dlt_advice {
+    struct dlt_decision decision;
+    char headline[400]; /* "" where nothing could be predicted */
+    size_t count;
+    struct dlt_candidate *candidates;
+    char (*device)[96]; /* what candidates[].device points to */
+    char (*why)[400];   /* what candidates[].why points to */
+    const struct dlt_config *config;
+};
+
+struct dlt_advice_question {
+    const struct dlt_config *config;     /* outlives the advice */
+    const struct dlt_snapshot *snapshot; /* outlives the advice */
+    const struct dlt_request *request;
+    const char *spec; /* --dl-model */
+    enum dlt_time_mode time_mode;
+    enum dlt_partition_mode partition_mode;
+};
+
+/*
+ * Predicts the model in every partition where the request could run, and decides. Fails only where
+ * the SPEC cannot be loaded or memory is short; that a partition has no estimate is part of the
+ * advice. The caller destroys it.
+ */
+int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **advice,
+               struct dlt_error *error);
+void dlt_advice_destroy(struct dlt_advice *advice);
+
+/* The table and what is said below it. quiet: warnings alone. */
+void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet);
+
+enum { DLT_ADVICE_VARIABLES = 7 };
+
+/* What a job is told, as environment variables: NAME and SLURM_NAME (for --export=NONE). */
+struct dlt_advice_variable {
+    const char *name; /* a literal, "DLTIME_STEP_S" */
+    char value[96];
+};
+
+/* Fills variables for the slowest landing candidate and returns how many there are; 0 where it has
+ * no estimate. limit_s: the job's limit after the decision, NaN where it has none that is known. */
+size_t dlt_advice_variables(const struct dlt_advice *advice, double limit_s,
+                            struct dlt_advice_variable variables[DLT_ADVICE_VARIABLES]);
+
+#endif

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <libconfig.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/text.h"
+
+enum { CONFIG_BYTES_MAX = 1 << 20, GPUS_MAX = 1 << 10, COUNT_MAX = 1 << 24 };
+
+const char *const dlt_time_mode_names[DLT_TIME_MODES] = {"set", "suggest", "off"};
+const char *const dlt_partition_mode_names[DLT_PARTITION_MODES] = {"suggest", "auto", "off"};
+
+/* What is being read: for messages and relative paths. */
+struct source {
+    const char *path;
+    uid_t slurm_uid;
+    struct dlt_config *config;
+    struct dlt_error *error;
+};
+
+/* One setting's place: "file: line 12: partitions[3].max_wall: ..." */
+static int refuse(const struct source *source, const config_setting_t *setting, const char *mend)
+{
+    const config_setting_t *parent = config_setting_parent(setting);
+    const char *name = config_setting_name(setting);
+    char place[32] = "";
+
+    if (parent && !config_setting_is_root(parent))
+        snprintf(place, sizeof place, "partitions[%d].", config_setting_index(parent));
+    return dlt_fail(source->error, "%s: line %u: %s%s: %s", source->path,
+                    config_setting_source_line(setting), place, name ? name : "entry", mend);
+}
+
+static bool number_of(const config_setting_t *setting, double *value)
+{
+    switch (config_setting_type(setting)) {
+    case CONFIG_TYPE_INT:
+        *value = config_setting_get_int(setting);
+        return true;
+    case CONFIG_TYPE_INT64:
+        *value = (double)config_setting_get_int64(setting);
+        return true;
+    case CONFIG_TYPE_FLOAT:
+        *value = config_setting_get_float(setting);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int read_probability(const struct source *source, const config_setting_t *setting, void *to)
+{
+    double value;
+
+    if (!number_of(setting, &value) || !(value > 0 && value < 1))
+        return refuse(source, setting, "must be a number between 0 and 1, such as 0.99");
+    *(double *)to = value;
+    return 0;
+}
+
+static int read_gib(const struct source *source, const config_setting_t *setting, void *to)
+{
+    double value;
+
+    if (!number_of(setting, &value) || !(value > 0 && value < 1e6))
+        return refuse(source, setting, "must be a number of GiB above 0, such as 32");
+    *(double *)to = value * 1024 * 1024 * 1024;
+    return 0;
+}
+
+static int read_count(const struct source *source, const config_setting_t *setting, void *to)
+{
+    double value;
+
+    if (!number_of(setting, &value) || value != floor(value) || !(value >= 0 && value <= COUNT_MAX))
+        return refuse(source, setting, "must be a whole number, 0 or more");
+    *(int *)to = (int)value;
+    return 0;
+}
+
+static int read_gpus(const struct source *source, const config_setting_t *setting, void *to)
+{
+    if (read_count(source, setting, to))
+        return -1;
+    return *(int *)to > GPUS_MAX ? refuse(source, setting, "is more than a node can have") : 0;
+}
+
+/* A duration as Slurm writes it, or with a unit; a bare number is seconds. */
+static int read_duration(const struct source *source, const config_setting_t *setting, void *to)
+{
+    const char *text = config_setting_get_string(setting);
+    double value;
+
+    if (text ? !dlt_text_to_duration(text, 1, &value) : !number_of(setting, &value))
+        value = -1;
+    if (!(value > 0 && value < 1e9))
+        return refuse(source, setting,
+                      "must be a time above 0, such as \"10m\", \"1-12:00:00\" or 90 (seconds)");
+    *(double *)to = value;
+    return 0;
+}
+
+/* A duration that may be nothing. */
+static int read_age(const struct source *source, const config_setting_t *setting, void *to)
+{
+    double value;
+
+    if (number_of(setting, &value) && value == 0) {
+        *(double *)to = 0;
+        return 0;
+    }
+    return read_duration(source, setting, to);
+}
+
+static int read_word(const struct source *source, const config_setting_t *setting,
+                     const char *const *words, size_t count, int *to)
+{
+    const char *text = config_setting_get_string(setting);
+    char mend[160] = "must be one of";
+
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(mend);
+
+        if (text && strcmp(text, words[i]) == 0) {
+            *to = (int)i;
+            return 0;
+        }
+        snprintf(mend + used, sizeof mend - used, "%s \"%s\"", i ? "," : "", words[i]);
+    }
+    return refuse(source, setting, mend);
+}
+
+static int read_basis(const struct source *source, const config_setting_t *setting, void *to)
+{
+    const char *words[DLT_BASIS_MEASURED];
+    int index;
+
+    for (int i = 0; i < DLT_BASIS_MEASURED; i++)
+        words[i] = dlt_basis_name((enum dlt_basis)(i + 1));
+    if (read_word(source, setting, words, DLT_BASIS_MEASURED, &index))
+        return -1;
+    *(enum dlt_basis *)to = (enum dlt_basis)(index + 1);
+    return 0;
+}
+
+static int read_time_mode(const struct source *source, const config_setting_t *setting, void *to)
+{
+    int index;
+
+    if (read_word(source, setting, dlt_time_mode_names, DLT_TIME_MODES, &index))
+        return -1;
+    *(enum dlt_time_mode *)to = (enum dlt_time_mode)index;
+    return 0;
+}
+
+static int read_partition_mode(const struct source *source, const config_setting_t *setting,
+                               void *to)
+{
+    int index;
+
+    if (read_word(source, setting, dlt_partition_mode_names, DLT_PARTITION_MODES, &index))
+        return -1;
+    *(enum dlt_partition_mode *)to = (enum dlt_partition_mode)index;
+    return 0;
+}
+
+static int read_text(const struct source *source, const config_setting_t *setting, char *to,
+                     size_t size)
+{
+    const char *text = config_setting_get_string(setting);
+
+    if (!text || !*text)
+        return refuse(source, setting, "must be a text in quotes");
+    if (!dlt_text_copy(to, size, text))
+        return refuse(source, setting, "is too long");
+    dlt_text_printable(to);
+    return 0;
+}
+
+static int read_name(const struct source *source, const config_setting_t *setting, void *to)
+{
+    return read_text(source, setting, to, DLT_NAME_SIZE);
+}
+
+static int read_device(const struct source *source, const config_setting_t *setting, void *to)
+{
+    return read_text(source, setting, to, sizeof((struct dlt_site_partition *)0)->device);
+}
+
+static int read_list(const struct source *source, const config_setting_t *setting, void *to)
+{
+    return read_text(source, setting, to, sizeof((struct dlt_config *)0)->default_candidates);
+}
+
+/* text relative to the folder of the file that says it. */
+static int path_beside(const struct source *source, const config_setting_t *setting,
+                       const char *text, char *to)
+{
+    const char *slash = strrchr(source->path, '/');
+    int folder = slash && *text != '/' ? (int)(slash + 1 - source->path) : 0;
+    int length = snprintf(to, PATH_MAX, "%.*s%s", folder, source->path, text);
+
+    return length < 0 || length >= PATH_MAX ? refuse(source, setting, "is too long") : 0;
+}
+
+static int read_profile(const struct source *source, const config_setting_t *setting, void *to)
+{
+    char text[PATH_MAX], below[PATH_MAX], installed[PATH_MAX];
+    char *path = to;
+
+    if (read_text(source, setting, text, sizeof text) || path_beside(source, setting, text, path))
+        return -1;
+    if (strchr(text, '/') || access(path, F_OK) == 0)
+        return 0;
+    if (snprintf(below, sizeof below, "profiles/%s%s", text, strstr(text, ".dlp") ? "" : ".dlp") <
+            (int)sizeof below &&
+        dlt_path(DLT_FOLDER_DATA, below, installed, sizeof installed) &&
+        access(installed, F_OK) == 0)
+        memcpy(path, installed, strlen(installed) + 1);
+    return 0;
+}
+
+struct setting_row {
+    const char *name;
+    int (*read)(const struct source *source, const config_setting_t *setting, void *to);
+    size_t offset;
+};
+
+#define ROW(name, read, type, member)                                                              \
+    {                                                                                              \
+        name, read, offsetof(type, member)                                                         \
+    }
+
+static const struct setting_row partition_rows[] = {
+    ROW("name", read_name, struct dlt_site_partition, name),
+    ROW("device", read_device, struct dlt_site_partition, device),
+    ROW("profile", read_profile, struct dlt_site_partition, profile),
+    ROW("gpus_per_node", read_gpus, struct dlt_site_partition, shape.gpus),
+    ROW("gpu_type", read_name, struct dlt_site_partition, shape.gpu),
+    ROW("cores_per_node", read_count, struct dlt_site_partition, shape.cpus),
+    ROW("nodes", read_count, struct dlt_site_partition, shape.nodes),
+    ROW("memory_gib", read_gib, struct dlt_site_partition, memory_bytes),
+    ROW("max_wall", read_duration, struct dlt_site_partition, max_wall_s),
+};
+
+/* `include` and `partitions` are handled apart: name without reader. */
+static const struct setting_row main_rows[] = {
+    ROW("confidence", read_probability, struct dlt_config, confidence),
+    ROW("set_requires", read_basis, struct dlt_config, set_requires),
+    ROW("grain", read_duration, struct dlt_config, grain_s),
+    ROW("min_limit", read_duration, struct dlt_config, min_limit_s),
+    ROW("max_limit", read_duration, struct dlt_config, max_limit_s),
+    ROW("warn_above", read_probability, struct dlt_config, warn_above),
+    ROW("better_by", read_probability, struct dlt_config, better_by),
+    ROW("dl_time", read_time_mode, struct dlt_config, dl_time),
+    ROW("dl_partition", read_partition_mode, struct dlt_config, dl_partition),
+    ROW("default_candidates", read_list, struct dlt_config, default_candidates),
+    ROW("profile", read_profile, struct dlt_config, profile),
+    ROW("deadline", read_duration, struct dlt_config, deadline_s),
+    ROW("snapshot_age", read_age, struct dlt_config, snapshot_age_s),
+    {"include", NULL, 0},
+    {"partitions", NULL, 0},
+};
+enum {
+    MAIN_ROWS = sizeof main_rows / sizeof *main_rows,
+    PARTITION_ROWS = sizeof partition_rows / sizeof *partition_rows
+};
+
+/* Reads the settings of a group into object by the rows of a table. */
+static int read_group(const struct source *source, const config_setting_t *group,
+                      const struct setting_row *rows, size_t count, void *object)
+{
+    for (int i = 0; i < config_setting_length(group); i++) {
+        const config_setting_t *setting = config_setting_get_elem(group, (unsigned)i);
+        const char *name = config_setting_name(setting);
+        const char *names[MAIN_ROWS];
+        size_t row = 0;
+
+        for (; row < count && strcmp(rows[row].name, name) != 0; row++)
+            names[row] = rows[row].name;
+        if (row == count) {
+            const char *nearest = dlt_text_nearest(name, names, count);
+            char mend[96];
+
+            snprintf(mend, sizeof mend, "unknown setting%s%s%s", nearest ? "; did you mean " : "",
+                     nearest ? nearest : "", nearest ? "?" : "");
+            return refuse(source, setting, mend);
+        }
+        if (rows[row].read && rows[row].read(source, setting, (char *)object + rows[row].offset))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_partitions(const struct source *source, const config_setting_t *list)
+{
+    struct dlt_config *config = source->config;
+    int count;
+
+    if (!config_setting_is_list(list))
+        return refuse(source, list, "must be a list: ( { name = \"...\"; }, ... )");
+    count = config_setting_length(list);
+    if (count > DLT_PARTITIONS_MAX)
+        return refuse(source, list, "has too many entries");
+    free(config->partitions);
+    config->partition_count = 0;
+    config->partitions = calloc((size_t)count + 1, sizeof *config->partitions);
+    if (!config->partitions)
+        return dlt_fail_memory(source->error);
+    for (int i = 0; i < count; i++) {
+        const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
+        struct dlt_site_partition *partition = &config->partitions[config->partition_count];
+
+        if (!config_setting_is_group(entry))
+            return dlt_fail(source->error, "%s: line %u: partitions[%d]: must be a group: { ... }",
+                            source->path, config_setting_source_line(entry), i);
+        partition->max_wall_s = NAN;
+        if (read_group(source, entry, partition_rows, PARTITION_ROWS, partition))
+            return -1;
+        if (!partition->name[0])
+            return dlt_fail(source->error, "%s: line %u: partitions[%d]: has no name", source->path,
+                            config_setting_source_line(entry), i);
+        config->partition_count++;
+    }
+    return 0;
+}
+
+static int read_file(const struct source *source, bool included);
+
+static int read_include(const struct source *source, const config_setting_t *setting)
+{
+    char text[PATH_MAX], path[PATH_MAX];
+    struct source inner = *source;
+
+    if (read_text(source, setting, text, sizeof text) || path_beside(source, setting, text, path))
+        return -1;
+    inner.path = path;
+    return read_file(&inner, true);
+}
+
+/* The included file first, so that the including one's settings win. */
+static int read_settings(const struct source *source, const config_t *parsed, bool included)
+{
+    const config_setting_t *root = config_root_setting(parsed);
+    const config_setting_t *include = config_setting_get_member(root, "include");
+    const config_setting_t *partitions = config_setting_get_member(root, "partitions");
+
+    if (include && included)
+        return refuse(source, include, "an included file cannot include another");
+    if (include && read_include(source, include))
+        return -1;
+    if (read_group(source, root, main_rows, MAIN_ROWS, source->config))
+        return -1;
+    return partitions ? read_partitions(source, partitions) : 0;
+}
+
+/* libconfig would follow @include to files that nobody checked. */
+static bool has_at_include(const char *text)
+{
+    for (const char *at = strstr(text, "@include"); at; at = strstr(at + 1, "@include")) {
+        const char *before = at;
+
+        while (before > text && (before[-1] == ' ' || before[-1] == '\t'))
+            before--;
+        if (before == text || before[-1] == '\n' || before[-1] == '\r')
+            return true;
+    }
+    return false;
+}
+
+static int read_file(const struct source *source, bool included)
+{
+    char *text = NULL;
+    size_t size;
+    config_t parsed;
+    int result = -1;
+
+    if (dlt_trust_read(source->path, source->slurm_uid, CONFIG_BYTES_MAX, &text, &size,
+                       source->error))
+        return -1;
+    config_init(&parsed);
+    if (memchr(text, '\0', size))
+        dlt_fail(source->error, "%s: is not a text file", source->path);
+    else if (has_at_include(text))
+        dlt_fail(source->error, "%s: @include is not supported; write include = \"FILE\";",
+                 source->path);
+    else if (!config_read_string(&parsed, text))
+        dlt_fail(source->error, "%s: line %d: %s", source->path, config_error_line(&parsed),
+                 config_error_text(&parsed));
+    else
+        result = read_settings(source, &parsed, included);
+    config_destroy(&parsed);
+    free(text);
+    return result;
+}
+
+void dlt_config_init(struct dlt_config *config)
+{
+    *config = (struct dlt_config){
+        .confidence = 0.99,
+        .set_requires = DLT_BASIS_ADAPTED,
+        .grain_s = 60,
+        .min_limit_s = 60,
+        .max_limit_s = INFINITY,
+        .warn_above = 0.5,
+        .better_by = 0.1,
+        .deadline_s = 1,
+        .snapshot_age_s = 60,
+    };
+}
+
+void dlt_config_clear(struct dlt_config *config)
+{
+    free(config->partitions);
+    config->partitions = NULL;
+    config->partition_count = 0;
+}
+
+int dlt_config_load(const char *path, uid_t slurm_uid, struct dlt_config *config,
+                    struct dlt_error *error)
+{
+    struct source source = {path, slurm_uid, config, error};
+
+    dlt_config_init(config);
+    if (!dlt_text_copy(config->path, sizeof config->path, path))
+        return dlt_fail(error, "%.64s...: the path is too long", path);
+    if (read_file(&source, false) == 0)
+        return 0;
+    dlt_config_clear(config);
+    dlt_config_init(config);
+    return -1;
+}

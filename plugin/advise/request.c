@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "request.h"
+
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "device/device.h"
+
+void dlt_request_init(struct dlt_request *request)
+{
+    *request = (struct dlt_request){.time_s = NAN};
+}
+
+static bool starts_with(const char **text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+
+    if (strncmp(*text, prefix, length) != 0)
+        return false;
+    *text += length;
+    return true;
+}
+
+/* "v100:4", "4", "v100" or "": type and count. A count may end in k as Slurm allows. */
+static bool take_type_and_count(const char *text, struct dlt_gpu_request *entry)
+{
+    const char *colon = strrchr(text, ':');
+    const char *number = colon ? colon + 1 : text;
+    char type[DLT_NAME_SIZE];
+    int64_t count = 1;
+
+    entry->type[0] = '\0';
+    if (*number >= '0' && *number <= '9' && dlt_text_to_int64(number, &count)) {
+        size_t length = colon ? (size_t)(colon - text) : 0;
+
+        if (length >= sizeof type)
+            return false;
+        memcpy(type, text, length);
+        type[length] = '\0';
+    } else if (colon || !dlt_text_copy(type, sizeof type, text)) {
+        return false;
+    }
+    if (count < 0 || count > 1 << 20)
+        return false;
+    dlt_text_copy(entry->type, sizeof entry->type, type);
+    entry->count = (int)count;
+    return true;
+}
+
+bool dlt_request_gpus(const char *text, bool gpus_only, struct dlt_gpu_request *gpus)
+{
+    *gpus = (struct dlt_gpu_request){0};
+    while (*text) {
+        char word[2 * DLT_NAME_SIZE];
+        size_t length = strcspn(text, ",;");
+        const char *rest = word;
+        struct dlt_gpu_request entry;
+        bool counts;
+
+        if (length >= sizeof word)
+            return false;
+        memcpy(word, text, length);
+        word[length] = '\0';
+        word[strcspn(word, "(")] = '\0';
+        text += length + (text[length] != '\0');
+        if (!starts_with(&rest, "gres:"))
+            starts_with(&rest, "gres/");
+        if (strcmp(rest, "gpu") == 0) {
+            counts = true;
+            rest = "";
+        } else {
+            counts = starts_with(&rest, "gpu:") || starts_with(&rest, "gpu=") || gpus_only;
+        }
+        if (!counts)
+            continue;
+        if (!take_type_and_count(rest, &entry))
+            return false;
+        if (gpus->count == 0)
+            memcpy(gpus->type, entry.type, sizeof gpus->type);
+        else if (strcmp(gpus->type, entry.type) != 0)
+            gpus->type[0] = '\0';
+        gpus->count += entry.count;
+    }
+    return true;
+}
+
+bool dlt_request_wants_gpus(const struct dlt_request *request)
+{
+    return request->per_job.count || request->per_node.count || request->per_socket.count ||
+           request->per_task.count;
+}
+
+const char *dlt_request_gpu_type(const struct dlt_request *request)
+{
+    const struct dlt_gpu_request *const all[] = {&request->per_job, &request->per_node,
+                                                 &request->per_socket, &request->per_task};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (all[i]->count && all[i]->type[0])
+            return all[i]->type;
+    }
+    return "";
+}
+
+static int at_least_one(int value)
+{
+    return value > 0 ? value : 1;
+}
+
+static int ceil_div(int value, int by)
+{
+    return (int)(((int64_t)value + by - 1) / by);
+}
+
+/* Products of a user's numbers: what does not fit an int is more than any cluster has. */
+static int product(int a, int b)
+{
+    int result;
+
+    return __builtin_mul_overflow(a, b, &result) ? INT_MAX / 2 : result;
+}
+
+static int tasks_of(const struct dlt_request *request)
+{
+    if (request->tasks > 0)
+        return request->tasks;
+    return product(at_least_one(request->nodes), at_least_one(request->tasks_per_node));
+}
+
+static bool place_gpus(const struct dlt_request *request, const struct dlt_shape *shape,
+                       struct dlt_placement *placement)
+{
+    const char *type = dlt_request_gpu_type(request);
+    int nodes = at_least_one(request->nodes);
+
+    if (shape->gpus == 0)
+        return false;
+    if (*type && shape->gpu[0] && strcmp(type, shape->gpu) != 0 &&
+        !dlt_device_matches(shape->gpu, type))
+        return false;
+    if (request->per_job.count)
+        placement->devices = request->per_job.count;
+    else if (request->per_node.count)
+        placement->devices = product(request->per_node.count, nodes);
+    else if (request->per_task.count)
+        placement->devices = product(request->per_task.count, tasks_of(request));
+    else
+        placement->devices = product(request->per_socket.count,
+                                     product(at_least_one(request->sockets_per_node), nodes));
+    if (request->nodes == 0)
+        nodes = ceil_div(placement->devices, shape->gpus);
+    placement->nodes = nodes;
+    return ceil_div(placement->devices, nodes) <= shape->gpus;
+}
+
+bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape *shape,
+                       struct dlt_placement *placement)
+{
+    int cpus = product(tasks_of(request), at_least_one(request->cpus_per_task));
+
+    *placement = (struct dlt_placement){0};
+    if (request->cpus > cpus)
+        cpus = request->cpus;
+    if (dlt_request_wants_gpus(request)) {
+        if (!place_gpus(request, shape, placement))
+            return false;
+    } else {
+        placement->nodes = at_least_one(request->nodes);
+        if (request->nodes == 0 && shape->cpus > 0)
+            placement->nodes = ceil_div(cpus, shape->cpus);
+        placement->devices = placement->nodes;
+    }
+    placement->cpus =
+        request->exclusive && shape->cpus ? shape->cpus : ceil_div(cpus, placement->nodes);
+    return (shape->nodes == 0 || placement->nodes <= shape->nodes) &&
+           (shape->cpus == 0 || placement->cpus <= shape->cpus);
+}
+
+bool dlt_list_has(const char *list, const char *name)
+{
+    size_t length = strlen(name);
+
+    while (*list) {
+        size_t word = strcspn(list, ",");
+
+        if (word == length && memcmp(list, name, length) == 0)
+            return true;
+        list += word + (list[word] == ',');
+    }
+    return false;
+}

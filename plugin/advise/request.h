@@ -1,0 +1,59 @@
+/*
+ * request.h - what a job asks for, in dltime's own terms, and what that comes to in a partition.
+ */
+#ifndef DLT_ADVISE_REQUEST_H
+#define DLT_ADVISE_REQUEST_H
+
+#include "snapshot.h"
+
+struct dlt_gpu_request {
+    int count;                /* 0: not asked for */
+    char type[DLT_NAME_SIZE]; /* "": any */
+};
+
+/* 0, "" or NaN: not said. */
+struct dlt_request {
+    char partitions[1024]; /* as -p has them, with commas */
+    double time_s;         /* --time; INFINITY: unlimited */
+    int nodes, tasks, tasks_per_node, cpus_per_task;
+    int cpus; /* of the job at least */
+    int sockets_per_node;
+    bool exclusive;
+    struct dlt_gpu_request per_job, per_node, per_socket, per_task;
+    /* An option beside which a time limit is not touched ("--deadline"), or NULL. A literal. */
+    const char *hands_off;
+};
+
+/* A request that says nothing. */
+void dlt_request_init(struct dlt_request *request);
+
+/*
+ * Reads the GPUs out of one of Slurm's TRES texts or GRES options: "gres:gpu:v100:4",
+ * "gpu:2,gpu:a100:1", "gpu:v100:2(S:0-1)", "v100:2", "4", "gpu". Other resources in the list are
+ * passed over. gpus_only: the option names GPUs alone (--gpus), so that "v100:2" needs no "gpu:".
+ * Several entries add up; the type is kept if they agree. Returns false if a count is no number.
+ */
+bool dlt_request_gpus(const char *text, bool gpus_only, struct dlt_gpu_request *gpus);
+
+/* Whether any GPU is asked for. */
+bool dlt_request_wants_gpus(const struct dlt_request *request);
+
+/* The type that the GPUs must have, or "". */
+const char *dlt_request_gpu_type(const struct dlt_request *request);
+
+/* What a request comes to on nodes of one shape. */
+struct dlt_placement {
+    int devices; /* in all: GPUs, or nodes where CPUs compute */
+    int nodes;
+    int cpus; /* of each node; 0: unknown */
+};
+
+/* False where the request cannot run on nodes of that shape: too few GPUs, another type, too few
+ * nodes. What is not known of the shape does not stand against it. */
+bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape *shape,
+                       struct dlt_placement *placement);
+
+/* Whether name is in a list with commas. */
+bool dlt_list_has(const char *list, const char *name);
+
+#endif
