@@ -11,17 +11,18 @@ struct dlt_device {
     char name[96]; /* as its driver spells it: "Tesla V100-SXM2-16GB" */
     char vendor[24];
     char architecture[24]; /* "volta" */
-    char isa[24];          /* CPU: "avx512" */
+    char isa[24];          /* CPU: "avx512"; see dlt_device_this_cpu */
     char interconnect[24];
     double compute_capability;
-    double sms;
+    double sms; /* streaming multiprocessors; AMD: compute units */
     double cores_per_sm;
-    double clock_hz;
-    double memory_bytes;
+    double clock_hz;                        /* boost */
+    double memory_bytes;                    /* data sheet */
+    double usable_bytes;                    /* what programs get of it */
     double memory_bandwidth;                /* bytes/s, data sheet */
-    double l2_bytes;                        /* CPU: last-level cache */
-    double peak_fp32;                       /* FLOP/s, outside matrix units */
-    double peak_tf32, peak_fp16, peak_bf16; /* FLOP/s of the matrix units, dense */
+    double l2_bytes;                        /* CPU: last-level caches together */
+    double peak_fp32;                       /* FLOP/s in IEEE float32 */
+    double peak_tf32, peak_fp16, peak_bf16; /* FLOP/s of dense matrix products, float32 sums */
     double interconnect_bandwidth;          /* bytes/s */
     double sockets, cores;                  /* CPU */
 };
@@ -43,18 +44,32 @@ struct dlt_software {
     enum dlt_timing timing;
 };
 
-/* FLOP/s that the device can reach for a dtype and math mode at the very most: the data sheet's
- * float32 peak, or SMs x cores x 2 x clock where that is missing; CPUs: cores x clock x SIMD width;
- * times the tensor-core factor of the architecture. NaN if the features are missing. */
+/*
+ * FLOP/s that matrix products can reach at the very most, by dtype and math mode (enum dlt_dtype,
+ * enum dlt_math): the data sheet's figure; or SMs x cores x 2 x clock for float32, times what the
+ * architecture's tensor cores make of it for the others; for a CPU with `threads` in use, cores x
+ * clock x FLOP per cycle of the ISA. threads 0: all cores. NaN where the features are missing.
+ */
 double dlt_device_peak(const struct dlt_device *device, int dtype, int math, int threads);
 
-/* Whether `name` (a driver's name, a GRES type, NVML's underscored form) means the device: equal
- * after lower-casing and dropping vendor words, brackets and separators, or equal in its model word
- * ("v100", "a100", "p100", "gtx1080ti"). */
+/* Bytes that programs can allocate on a device: usable_bytes, or the data sheet's. 0: unknown. */
+double dlt_device_usable(const struct dlt_device *device);
+
+/*
+ * Whether `name` (a driver's name, a GRES type, NVML's underscored form) means the device.
+ * Letter case, separators, makers' and families' words (nvidia, tesla, geforce, quadro, gtx, rtx,
+ * instinct, ...) do not count. The model ("v100", "gtx1080ti") has to be equal; a form (pcie, sxm4)
+ * or a memory size only where both names give one. So "v100" means every V100 but no V100S, and
+ * "a100_80gb_pcie" no A100-SXM4-80GB. A MIG slice ("1g.10gb") matches the same slice alone, never
+ * a full card.
+ */
 bool dlt_device_matches(const char *device_name, const char *name);
 
-/* The device that this process runs on, for a CPU benchmark: model name, ISA, sockets, cores,
- * clock, caches, memory, from /proc and /sys. */
+/*
+ * The device that this process runs on, for a CPU benchmark: model name, ISA, sockets, cores,
+ * clock, caches and memory of the whole machine, from /proc and /sys, whatever share of it the
+ * process may use. ISA: sse2, avx, avx2, avx512, avx512_bf16, avx512_fp16, amx; neon, sve.
+ */
 void dlt_device_this_cpu(struct dlt_device *device);
 
 #endif

@@ -30,6 +30,7 @@ const struct dlt_member dlt_device_members[] = {
     {REAL(D, "cores", cores, 1)},
     {REAL(D, "clock_mhz", clock_hz, 1e6)},
     {REAL(D, "memory_gib", memory_bytes, GIB)},
+    {REAL(D, "usable_gib", usable_bytes, GIB)},
     {REAL(D, "memory_bandwidth_gbs", memory_bandwidth, 1e9)},
     {REAL(D, "l2_mib", l2_bytes, MIB)},
     {REAL(D, "peak_fp32_gflops", peak_fp32, 1e9)},

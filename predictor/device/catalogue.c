@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device/catalogue.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/error.h"
+
+enum { ENTRIES = 4096 };
+
+static struct dlt_catalogue_entry *entries[ENTRIES];
+static size_t count;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error *error)
+{
+    struct dlt_catalogue_entry *copy;
+    size_t at = 0;
+    bool full;
+
+    if (!entry->device.name[0])
+        return dlt_fail(error, "name: is missing; each device has one");
+    copy = malloc(sizeof *copy);
+    if (!copy)
+        return dlt_fail_memory(error);
+    *copy = *entry;
+    pthread_mutex_lock(&lock);
+    while (at < count && strcasecmp(entries[at]->device.name, entry->device.name) != 0)
+        at++;
+    full = at == ENTRIES;
+    /* One that is replaced is not freed: somebody may hold a pointer to it. */
+    if (!full) {
+        entries[at] = copy;
+        count += at == count;
+    }
+    pthread_mutex_unlock(&lock);
+    if (full) {
+        free(copy);
+        return dlt_fail(error, "the catalogue is full: it holds %d devices", ENTRIES);
+    }
+    return 0;
+}
+
+size_t dlt_catalogue_count(void)
+{
+    size_t now;
+
+    pthread_mutex_lock(&lock);
+    now = count;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+const struct dlt_catalogue_entry *dlt_catalogue_at(size_t index)
+{
+    const struct dlt_catalogue_entry *entry = NULL;
+
+    pthread_mutex_lock(&lock);
+    if (index < count)
+        entry = entries[index];
+    pthread_mutex_unlock(&lock);
+    return entry;
+}
+
+static bool is_named(const struct dlt_catalogue_entry *entry, const char *name)
+{
+    if (strcasecmp(entry->device.name, name) == 0)
+        return true;
+    for (size_t i = 0; i < DLT_ALIASES && entry->alias[i][0]; i++)
+        if (strcasecmp(entry->alias[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_meant(const struct dlt_catalogue_entry *entry, const char *name)
+{
+    if (dlt_device_matches(entry->device.name, name))
+        return true;
+    for (size_t i = 0; i < DLT_ALIASES && entry->alias[i][0]; i++)
+        if (dlt_device_matches(entry->alias[i], name))
+            return true;
+    return false;
+}
+
+const struct dlt_device *dlt_catalogue_find(const char *name)
+{
+    const struct dlt_device *found = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < count && !found; i++)
+        if (is_named(entries[i], name))
+            found = &entries[i]->device;
+    for (size_t i = 0; i < count && !found; i++)
+        if (is_meant(entries[i], name))
+            found = &entries[i]->device;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
