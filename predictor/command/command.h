@@ -26,6 +26,9 @@ int command_fail(const char *command, const struct dlt_error *error);
 __attribute__((format(printf, 2, 3))) int command_usage(const char *command, const char *format,
                                                         ...);
 
+/* A profile by path, or by name among the installed ones. Returns name or buffer. */
+const char *command_profile_path(const char *name, char *buffer, size_t size);
+
 /* Flushes stdout and reports a failed write (a full disk, a closed pipe). Returns status, or
  * COMMAND_FAILED. */
 int command_finish(const char *command, int status);

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
-#include "base/paths.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "command/predict.h"
@@ -100,19 +98,6 @@ static int take_option(int option, const char *value, struct options *o)
     }
 }
 
-/* A profile by path, or by name among the installed ones. Returns path or buffer. */
-static const char *profile_path(const char *name, char *buffer, size_t size)
-{
-    char below[NAME_MAX + 16];
-    size_t length = strlen(name);
-
-    if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".dlp") == 0) ||
-        access(name, R_OK) == 0 || length > NAME_MAX)
-        return name;
-    snprintf(below, sizeof below, "profiles/%s.dlp", name);
-    return dlt_path(DLT_FOLDER_DATA, below, buffer, size) ? buffer : name;
-}
-
 /* One batch size. Prints a line in a table of batches, or the whole answer. */
 static int answer(const struct options *o, const char *spec, const struct dlt_profile *profile,
                   struct dlt_estimate **estimate, struct dlt_error *error)
@@ -191,7 +176,7 @@ static int run(const struct options *o)
     struct dlt_estimate *estimate = NULL;
     struct dlt_error error;
     char path[PATH_MAX];
-    const char *file = profile_path(o->profile, path, sizeof path);
+    const char *file = command_profile_path(o->profile, path, sizeof path);
     const char *after;
     int64_t low, high;
     size_t before;
