@@ -256,8 +256,8 @@ int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **a
     }
     for (size_t i = 0; i < question->snapshot->partition_count; i++)
         add_partition(work, &question->snapshot->partitions[i]);
-    dlt_decide(question->config, question->request, question->time_mode, question->partition_mode,
-               made->candidates, made->count, &made->decision);
+    dlt_decide(question->config, question->request, &question->modes, made->candidates, made->count,
+               &made->decision);
     forget(work);
     *advice = made;
     return 0;

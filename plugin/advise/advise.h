@@ -21,8 +21,7 @@ struct dlt_advice_question {
     const struct dlt_snapshot *snapshot; /* outlives the advice */
     const struct dlt_request *request;
     const char *spec; /* --dl-model */
-    enum dlt_time_mode time_mode;
-    enum dlt_partition_mode partition_mode;
+    struct dlt_modes modes;
 };
 
 /*

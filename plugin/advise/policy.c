@@ -13,7 +13,7 @@ static const double memory_margin = 1.25;
 struct scene {
     const struct dlt_config *config;
     const struct dlt_request *request;
-    enum dlt_time_mode time_mode;
+    const struct dlt_modes *modes;
     struct dlt_candidate *candidates;
     size_t count;
     struct dlt_decision *decision;
@@ -134,6 +134,11 @@ static bool recommendable(const struct scene *scene, const struct dlt_candidate 
            dlt_limit(scene->config, candidate->upper_s) <= candidate->max_time_s;
 }
 
+static const char *would_be(const struct scene *scene)
+{
+    return scene->modes->rehearsal ? "would be " : "";
+}
+
 /* Where --dl-partition=auto sends a job that names no partition: the shortest run. */
 static void choose_partition(const struct scene *scene)
 {
@@ -161,7 +166,8 @@ static void choose_partition(const struct scene *scene)
     for (size_t i = 0; i < scene->count; i++)
         scene->candidates[i].landing =
             strcmp(scene->candidates[i].partition, scene->candidates[best].partition) == 0;
-    say(decision, false, "partition set to %s", scene->candidates[best].partition);
+    say(decision, false, "partition %sset to %s", would_be(scene),
+        scene->candidates[best].partition);
 }
 
 static void find_better(const struct scene *scene)
@@ -291,7 +297,7 @@ static const char *reservation(const struct scene *scene, char *buffer, size_t s
                  weak->partition, dlt_basis_name(weak->basis));
     else if (vague->limit_unknown && !(scene->decision->limit_s <= usual && isfinite(usual)))
         snprintf(buffer, size, "what your account may use at most is not known here");
-    else if (scene->time_mode == DLT_TIME_SUGGEST)
+    else if (scene->modes->time == DLT_TIME_SUGGEST)
         snprintf(buffer, size, "only a suggestion is asked for");
     else
         return NULL;
@@ -333,8 +339,8 @@ static void judge_no_time(const struct scene *scene)
             "time limit left alone, because %s; --time=%s would do (%s)%s", because, limit,
             here->partition, capped ? "" : better);
     } else {
-        say(decision, false, "time limit set to %s (%s)%s", limit, here->partition,
-            capped ? "" : better);
+        say(decision, false, "time limit %sset to %s (%s)%s", would_be(scene), limit,
+            here->partition, capped ? "" : better);
     }
 }
 
@@ -374,16 +380,16 @@ static void judge_nowhere(const struct scene *scene)
 }
 
 void dlt_decide(const struct dlt_config *config, const struct dlt_request *request,
-                enum dlt_time_mode time_mode, enum dlt_partition_mode partition_mode,
-                struct dlt_candidate *candidates, size_t count, struct dlt_decision *decision)
+                const struct dlt_modes *modes, struct dlt_candidate *candidates, size_t count,
+                struct dlt_decision *decision)
 {
-    struct scene scene = {config, request, time_mode, candidates, count, decision};
+    struct scene scene = {config, request, modes, candidates, count, decision};
     const struct dlt_candidate *slowest;
 
     *decision = (struct dlt_decision){
         .limit_s = NAN, .slowest = DLT_NOWHERE, .better = DLT_NOWHERE, .chosen = DLT_NOWHERE};
     mark_landing(&scene);
-    if (partition_mode == DLT_PARTITION_AUTO)
+    if (modes->partition == DLT_PARTITION_AUTO)
         choose_partition(&scene);
     decision->slowest = worst_landing(&scene, by_upper);
     if (decision->slowest < 0) {
@@ -396,7 +402,7 @@ void dlt_decide(const struct dlt_config *config, const struct dlt_request *reque
             slowest->partition, slowest->why);
         return;
     }
-    if (partition_mode == DLT_PARTITION_SUGGEST)
+    if (modes->partition == DLT_PARTITION_SUGGEST)
         find_better(&scene);
     if (!has_time(slowest)) {
         say(decision, true,
@@ -404,7 +410,7 @@ void dlt_decide(const struct dlt_config *config, const struct dlt_request *reque
             "epochs= and samples=, or steps=, to --dl-model");
     } else {
         decision->limit_s = dlt_limit(config, slowest->upper_s);
-        if (time_mode == DLT_TIME_OFF)
+        if (modes->time == DLT_TIME_OFF)
             judge_place_only(&scene);
         else if (!isnan(request->time_s))
             judge_own_time(&scene);

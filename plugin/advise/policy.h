@@ -31,6 +31,13 @@ struct dlt_candidate {
     bool landing; /* set by dlt_decide: the job may land here */
 };
 
+/* How the decision is to be taken. */
+struct dlt_modes {
+    enum dlt_time_mode time;
+    enum dlt_partition_mode partition;
+    bool rehearsal; /* nothing is submitted: sentences say what would be done */
+};
+
 enum dlt_action {
     DLT_LEAVE,   /* the time limit stays as it is */
     DLT_SUGGEST, /* limit_s is named */
@@ -61,8 +68,8 @@ struct dlt_decision {
  * the limit is within what each of them allows.
  */
 void dlt_decide(const struct dlt_config *config, const struct dlt_request *request,
-                enum dlt_time_mode time_mode, enum dlt_partition_mode partition_mode,
-                struct dlt_candidate *candidates, size_t count, struct dlt_decision *decision);
+                const struct dlt_modes *modes, struct dlt_candidate *candidates, size_t count,
+                struct dlt_decision *decision);
 
 /* The limit that covers `seconds`: at least min_limit, rounded up to the grain. */
 double dlt_limit(const struct dlt_config *config, double seconds);

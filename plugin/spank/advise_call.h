@@ -19,6 +19,8 @@ struct dlt_advise_call {
     unsigned slurm_version; /* SLURM_VERSION_NUMBER that the caller was built with */
     enum dlt_advise_action action;
     const char *spec;         /* --dl-model or DL_MODEL */
+    bool from_environment;    /* the SPEC is DL_MODEL's */
+    bool srun;                /* else sbatch or salloc */
     const char *dl_time;      /* NULL: not given */
     const char *dl_partition; /* NULL: not given */
     const char *conf;         /* plugstack's conf=; NULL: where dltime was installed to look */

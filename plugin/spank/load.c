@@ -60,12 +60,12 @@ static bool choose(const char *given, char path[PATH_MAX], uid_t *own, char *mes
             snprintf(message, size, "advise= in plugstack.conf is not an absolute path");
             return false;
         }
-        strcpy(path, given);
+        memcpy(path, given, strlen(given) + 1);
         return true;
     }
     if (known && snprintf(path, PATH_MAX, "%s/advise.so", folder) < PATH_MAX &&
-        access(path, F_OK) == 0 && trusted(folder, *own, message, size))
-        return true;
+        access(path, F_OK) == 0)
+        return trusted(folder, *own, message, size);
     snprintf(path, PATH_MAX, "%s/advise.so", DLT_LIBDIR);
     return true;
 }

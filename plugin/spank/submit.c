@@ -109,13 +109,15 @@ int submit_check_model(const char *spec)
     return -1;
 }
 
-static void ask(const char *spec)
+static void ask(const char *spec, bool from_environment)
 {
     struct dlt_advise_call call = {
         .size = sizeof call,
         .slurm_version = SLURM_VERSION_NUMBER,
         .action = DLT_ADVISE_SUBMIT,
         .spec = spec,
+        .from_environment = from_environment,
+        .srun = spank_context() == S_CTX_LOCAL,
         .dl_time = option_value(OPTION_TIME),
         .dl_partition = option_value(OPTION_PARTITION),
         .conf = conf_path,
@@ -136,14 +138,11 @@ static void ask(const char *spec)
 
 void submit_advise(spank_t spank)
 {
-    const char *spec = option_value(OPTION_MODEL);
+    const char *given = option_value(OPTION_MODEL);
+    const char *spec = given ? given : getenv("DL_MODEL");
 
-    if (active) {
-        if (!spec)
-            spec = getenv("DL_MODEL");
-        if (spec && *spec)
-            ask(spec);
-    }
+    if (active && spec && *spec)
+        ask(spec, !given);
     options_scrub_job_control(spank);
     options_forget();
 }

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Never returns. The exit status tells a failure apart from text that was cut short. */
+static void run_child(int out, pid_t parent, dlt_child_work *work, void *context)
+{
+    int nowhere = open("/dev/null", O_RDWR);
+    FILE *stream = fdopen(out, "w");
+    int failed;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (nowhere < 0 || !stream || getppid() != parent)
+        _exit(2);
+    /* Never onto the pipe itself, which may have one of these numbers. */
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fd != out)
+            dup2(nowhere, fd);
+    }
+    failed = work(stream, context);
+    if (fflush(stream) || ferror(stream))
+        failed = 1;
+    _exit(failed ? 1 : 0);
+}
+
+/* Reads until the end. 0, or -1 with errno; ETIMEDOUT at the deadline, EFBIG beyond limit. */
+static int read_until(int in, double end, size_t limit, char **data, size_t *size)
+{
+    size_t used = 0, room = 16384;
+    char *bytes = malloc(room + 1);
+
+    while (bytes) {
+        struct pollfd ready = {.fd = in, .events = POLLIN};
+        double left = end - now_s();
+        int polled = left > 0 ? poll(&ready, 1, (int)(left * 1000) + 1) : 0;
+        ssize_t got;
+
+        if (polled == 0)
+            errno = ETIMEDOUT;
+        if (polled == 0 || (polled < 0 && errno != EINTR))
+            break;
+        if (polled < 0)
+            continue;
+        got = read(in, bytes + used, room - used);
+        if (got < 0 && errno != EINTR)
+            break;
+        if (got == 0) {
+            bytes[used] = '\0';
+            *data = bytes;
+            *size = used;
+            return 0;
+        }
+        used += got > 0 ? (size_t)got : 0;
+        if (used > limit) {
+            errno = EFBIG;
+            break;
+        }
+        if (used == room) {
+            char *larger = realloc(bytes, 2 * room + 1);
+
+            if (!larger)
+                break;
+            bytes = larger;
+            room *= 2;
+        }
+    }
+    free(bytes);
+    return -1;
+}
+
+/* The child has closed its end, so that it is about to leave; one that hangs all the same is
+ * killed. Returns its exit status, 0 where somebody else has waited for it already. */
+static int wait_until(pid_t child, double end)
+{
+    for (;;) {
+        int status = 0;
+        pid_t waited = waitpid(child, &status, now_s() < end ? WNOHANG : 0);
+
+        if (waited == child)
+            return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+        if (waited < 0 && errno != EINTR)
+            return 0;
+        if (waited == 0) {
+            const struct timespec moment = {0, 200000};
+
+            nanosleep(&moment, NULL);
+            if (now_s() >= end)
+                kill(child, SIGKILL);
+        }
+    }
+}
+
+int dlt_child_collect(dlt_child_work *work, void *context, const char *what, double deadline_s,
+                      size_t limit, char **data, size_t *size, struct dlt_error *error)
+{
+    double end = now_s() + deadline_s;
+    pid_t parent = getpid(), child;
+    int pipes[2], failed, saved;
+
+    if (pipe2(pipes, O_CLOEXEC))
+        return dlt_fail(error, "%s: %s", what, strerror(errno));
+    child = fork();
+    if (child == 0) {
+        close(pipes[0]);
+        run_child(pipes[1], parent, work, context);
+    }
+    saved = errno;
+    close(pipes[1]);
+    if (child < 0) {
+        close(pipes[0]);
+        return dlt_fail(error, "%s: %s", what, strerror(saved));
+    }
+    failed = read_until(pipes[0], end, limit, data, size);
+    saved = errno;
+    close(pipes[0]);
+    if (failed) {
+        kill(child, SIGKILL);
+        wait_until(child, 0);
+        if (saved == ETIMEDOUT)
+            return dlt_fail(error, "%s did not answer within %.3g s", what, deadline_s);
+        return dlt_fail(error, "%s: %s", what, strerror(saved));
+    }
+    if (wait_until(child, end) == 0)
+        return 0;
+    dlt_fail(error, "%s: %.300s", what, **data ? *data : "failed");
+    free(*data);
+    return -1;
+}

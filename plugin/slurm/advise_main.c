@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * advise.so: what happens to one submission. Loaded by spank_dltime.so in sbatch, salloc and srun
+ * only, with the submitter's rights; exports one function.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../advise/advise.h"
+#include "../advise/cache.h"
+#include "../advise/child.h"
+#include "../spank/advise_call.h"
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "fill.h"
+#include "graph/record.h"
+#include "jobspec.h"
+#include "options_api.h"
+
+__attribute__((visibility("default"))) dlt_advise_function dltime_advise;
+
+static int check(const char *spec, struct dlt_error *error)
+{
+    struct dlt_model *model = NULL;
+    int result = dlt_model_load(spec, NULL, &model, error);
+
+    dlt_model_destroy(model);
+    return result;
+}
+
+/* Runs in the child. */
+static int fill(FILE *stream, void *context)
+{
+    const bool *nodes = context;
+    struct dlt_snapshot *snapshot;
+    struct dlt_error error;
+
+    if (fill_snapshot(*nodes, &snapshot, &error)) {
+        fputs(error.text, stream);
+        return -1;
+    }
+    return dlt_snapshot_write(stream, snapshot);
+}
+
+static int get_snapshot(const struct dlt_config *config, struct dlt_snapshot **snapshot,
+                        struct dlt_error *error)
+{
+    bool nodes = config->partition_count == 0;
+    char key[512], *text;
+    size_t size;
+    int result;
+
+    fill_key(nodes, key, sizeof key);
+    if (dlt_cache_read(key, config->snapshot_age_s, DLT_SNAPSHOT_BYTES_MAX, &text, &size)) {
+        result = dlt_snapshot_parse(text, size, snapshot, error);
+        free(text);
+        if (result == 0)
+            return 0;
+    }
+    if (dlt_child_collect(fill, &nodes, "Slurm's controller", config->deadline_s,
+                          DLT_SNAPSHOT_BYTES_MAX, &text, &size, error))
+        return -1;
+    result = dlt_snapshot_parse(text, size, snapshot, error);
+    if (result == 0 && config->snapshot_age_s > 0)
+        dlt_cache_write(key, text, size);
+    free(text);
+    return result;
+}
+
+static int get_config(const char *given, struct dlt_config *config, struct dlt_error *error)
+{
+    char path[PATH_MAX];
+
+    dlt_config_init(config);
+    if (!given && !dlt_path(DLT_FOLDER_CONF, "dltime.conf", path, sizeof path))
+        return dlt_fail(error, "the path of dltime.conf is too long");
+    return dlt_config_load(given ? given : path, (uid_t)slurm_conf.slurm_user_id, config, error);
+}
+
+/* Puts the decision into the submission's options: time and partition, nothing else. */
+static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *error)
+{
+    const struct dlt_decision *decision = &advice->decision;
+    char limit[32];
+
+    /* Releases differ in what slurm_option_set returns; whether it worked is seen afterwards. */
+    if (decision->chosen >= 0) {
+        slurm_option_set(opt, "partition", advice->candidates[decision->chosen].partition, false);
+        if (!slurm_option_isset(opt, "partition"))
+            return dlt_fail(error, "Slurm did not take the partition");
+    }
+    if (decision->action == DLT_SET) {
+        dlt_text_from_duration(limit, decision->limit_s);
+        slurm_option_set(opt, "time", limit, false);
+        if (!slurm_option_isset(opt, "time"))
+            return dlt_fail(error, "Slurm did not take the time limit %s", limit);
+    }
+    return 0;
+}
+
+/* Only variables that begin with SLURM survive --export=NONE: each goes out under both names. */
+static void tell_job(const struct dlt_advice *advice, const struct dlt_request *request)
+{
+    struct dlt_advice_variable variables[DLT_ADVICE_VARIABLES];
+    double limit_s =
+        advice->decision.action == DLT_SET ? advice->decision.limit_s : request->time_s;
+    size_t count = dlt_advice_variables(advice, limit_s, variables);
+
+    for (size_t i = 0; i < count; i++) {
+        char name[64];
+
+        setenv(variables[i].name, variables[i].value, 1);
+        snprintf(name, sizeof name, "SLURM_%s", variables[i].name);
+        setenv(name, variables[i].value, 1);
+    }
+}
+
+/* One write, so that lines of submissions that share a terminal do not mix. */
+static void print(const struct dlt_advice *advice, bool quiet)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    if (!stream)
+        return;
+    dlt_advice_print(stream, advice, quiet);
+    if (fclose(stream) == 0)
+        fwrite(text, 1, size, stderr);
+    free(text);
+}
+
+static int submit(const struct dlt_advise_call *call, const struct dlt_config *config,
+                  const struct dlt_request *request, struct dlt_error *error)
+{
+    struct dlt_advice_question question = {
+        .config = config,
+        .request = request,
+        .spec = call->spec,
+        .modes = {.time = config->dl_time, .partition = config->dl_partition},
+    };
+    struct dlt_snapshot *snapshot;
+    struct dlt_advice *advice;
+    int result;
+
+    if (call->dl_time)
+        question.modes.time =
+            (enum dlt_time_mode)dlt_name_index(dlt_time_mode_names, DLT_TIME_MODES, call->dl_time);
+    if (call->dl_partition)
+        question.modes.partition = (enum dlt_partition_mode)dlt_name_index(
+            dlt_partition_mode_names, DLT_PARTITION_MODES, call->dl_partition);
+    if (get_snapshot(config, &snapshot, error))
+        return -1;
+    question.snapshot = snapshot;
+    result = dlt_advise(&question, &advice, error);
+    if (result) {
+        dlt_fail_in(error, "%s: ", call->from_environment ? "DL_MODEL" : "--dl-model");
+    } else {
+        result = apply(call->opt, advice, error);
+        if (result == 0) {
+            print(advice, slurm_option_isset(call->opt, "quiet"));
+            tell_job(advice, request);
+        }
+        dlt_advice_destroy(advice);
+    }
+    dlt_snapshot_destroy(snapshot);
+    return result;
+}
+
+int dltime_advise(struct dlt_advise_call *call)
+{
+    struct dlt_error error = {""};
+    struct dlt_request request;
+    struct dlt_config config;
+    int result;
+
+    if (call->size != sizeof *call || call->slurm_version >> 8 != SLURM_VERSION_NUMBER >> 8) {
+        dlt_fail(&error, "spank_dltime.so and advise.so are of different builds; install both");
+        result = -1;
+    } else if (call->action == DLT_ADVISE_CHECK) {
+        result = check(call->spec, &error);
+    } else if ((call->srun && slurm_option_isset(call->opt, "jobid")) ||
+               !jobspec_read(call->opt, &request)) {
+        /* A step in a job that is there, or a submission that Slurm is about to refuse. */
+        return 0;
+    } else {
+        result = get_config(call->conf, &config, &error);
+        if (result == 0)
+            result = submit(call, &config, &request, &error);
+        dlt_config_clear(&config);
+    }
+    if (result && call->size == sizeof *call)
+        dlt_text_copy(call->message, sizeof call->message, error.text);
+    return result;
+}

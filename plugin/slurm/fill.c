@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fill.h"
+
+#include <math.h>
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "../advise/request.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "options_api.h"
+
+/* AccountingStorageEnforce=limits, as slurm_conf has it. */
+enum { ENFORCE_LIMITS = 0x2 };
+
+static int count_of(uint32_t value)
+{
+    return value >= NO_VAL ? 0 : (int)value;
+}
+
+static void shape_of(const node_info_t *node, struct dlt_shape *shape)
+{
+    struct dlt_gpu_request gpus = {0};
+
+    *shape = (struct dlt_shape){
+        .cpus = node->cpus,
+        .memory_bytes = (double)node->real_memory * 1024 * 1024,
+    };
+    if (node->gres && dlt_request_gpus(node->gres, false, &gpus)) {
+        shape->gpus = gpus.count;
+        memcpy(shape->gpu, gpus.type, sizeof shape->gpu);
+    }
+}
+
+/* node_inx: pairs of first and last index into the node table, ended by -1. */
+static void count_nodes(struct dlt_partition *partition, const int32_t *node_inx,
+                        const node_info_msg_t *nodes)
+{
+    for (; node_inx && node_inx[0] >= 0 && node_inx[1] >= node_inx[0]; node_inx += 2) {
+        for (int32_t i = node_inx[0]; i <= node_inx[1] && (uint32_t)i < nodes->record_count; i++) {
+            struct dlt_shape shape;
+
+            if (!nodes->node_array[i].name)
+                continue;
+            shape_of(&nodes->node_array[i], &shape);
+            dlt_partition_count_in(partition, &shape, 1);
+        }
+    }
+}
+
+static void fill_partition(struct dlt_partition *partition, const partition_info_t *info)
+{
+    dlt_text_copy(partition->name, sizeof partition->name, info->name);
+    partition->up = info->state_up == PARTITION_UP;
+    partition->is_default = (info->flags & PART_FLAG_DEFAULT) != 0;
+    partition->nodes = count_of(info->total_nodes);
+    partition->max_nodes = count_of(info->max_nodes);
+    if (info->default_time < NO_VAL)
+        partition->default_time_s = 60.0 * info->default_time;
+    partition->max_time_s = info->max_time < NO_VAL ? 60.0 * info->max_time : INFINITY;
+}
+
+static void fill_cluster(struct dlt_snapshot *snapshot)
+{
+    if (slurm_conf.cluster_name)
+        dlt_text_copy(snapshot->cluster, sizeof snapshot->cluster, slurm_conf.cluster_name);
+    snprintf(snapshot->slurm, sizeof snapshot->slurm, "%d.%02d.%d",
+             SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER),
+             SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
+    snapshot->taken = time(NULL);
+    snapshot->slurm_uid = slurm_conf.slurm_user_id;
+    snapshot->limits_enforced = (slurm_conf.accounting_storage_enforce & ENFORCE_LIMITS) != 0;
+    snapshot->nodes_private = (slurm_conf.private_data & PRIVATE_DATA_NODES) != 0;
+}
+
+int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *error)
+{
+    struct dlt_snapshot *made = dlt_snapshot_create();
+    partition_info_msg_t *partitions = NULL;
+    node_info_msg_t *loaded = NULL;
+    int result = -1;
+
+    if (!made)
+        return dlt_fail_memory(error);
+    fill_cluster(made);
+    if (slurm_load_partitions(0, &partitions, 0)) {
+        dlt_fail(error, "%s", slurm_strerror(slurm_get_errno()));
+        goto out;
+    }
+    /* Where only the nodes cannot be had, partitions that dltime.conf describes do without. */
+    if (nodes && !made->nodes_private && slurm_load_node(0, &loaded, 0))
+        loaded = NULL;
+    for (uint32_t i = 0; i < partitions->record_count; i++) {
+        struct dlt_partition *partition;
+
+        if (!partitions->partition_array[i].name)
+            continue;
+        partition = dlt_snapshot_add(made);
+        if (!partition) {
+            dlt_fail(error, "too many partitions, or out of memory");
+            goto out;
+        }
+        fill_partition(partition, &partitions->partition_array[i]);
+        if (loaded)
+            count_nodes(partition, partitions->partition_array[i].node_inx, loaded);
+    }
+    *snapshot = made;
+    made = NULL;
+    result = 0;
+out:
+    if (loaded)
+        slurm_free_node_info_msg(loaded);
+    if (partitions)
+        slurm_free_partition_info_msg(partitions);
+    dlt_snapshot_destroy(made);
+    return result;
+}
+
+void fill_key(bool nodes, char *key, size_t size)
+{
+    const char *host =
+        slurm_conf.control_cnt && slurm_conf.control_machine && slurm_conf.control_machine[0]
+            ? slurm_conf.control_machine[0]
+            : "";
+
+    snprintf(key, size, "%s %s %u %s", slurm_conf.cluster_name ? slurm_conf.cluster_name : "", host,
+             (unsigned)slurm_conf.slurmctld_port, nodes ? "nodes" : "partitions");
+}

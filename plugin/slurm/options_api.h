@@ -1,0 +1,22 @@
+/*
+ * options_api.h - Slurm's functions on a submission's options.
+ *
+ * sbatch, salloc and srun export them to plugins; no installed header declares them. Their
+ * signatures are the same from 19.05 on (slurm_opt_create_job_desc: from 21.08 on). `opt` is the
+ * program's own and opaque here: its layout changes with every release.
+ */
+#ifndef DLT_SLURM_OPTIONS_API_H
+#define DLT_SLURM_OPTIONS_API_H
+
+#include <slurm/slurm.h>
+#include <stdbool.h>
+
+/* The site's configuration as the program read it. */
+extern slurm_conf_t slurm_conf;
+
+extern bool slurm_option_isset(void *opt, const char *name);
+extern int slurm_option_set(void *opt, const char *name, const char *value, bool early);
+extern job_desc_msg_t *slurm_opt_create_job_desc(void *opt, bool set_defaults);
+extern void slurm_free_job_desc_msg(job_desc_msg_t *message);
+
+#endif

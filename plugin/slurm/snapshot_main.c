@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dltime-snapshot - prints the cluster as the caller sees it, for `dltime advise` and site scripts.
+ * One for each Slurm release, so that dltime itself depends on none. Where there is no snapshot to
+ * print it prints one sentence that says why, and exits with 1.
+ */
+#include <slurm/slurm.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fill.h"
+
+int main(int argc, char **argv)
+{
+    struct dlt_snapshot *snapshot;
+    struct dlt_error error;
+    bool nodes = true;
+    int result;
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--partitions") == 0) {
+            nodes = false;
+        } else if (strcmp(argv[i], "--version") == 0) {
+            printf("dltime-snapshot %s (Slurm %d.%02d)\n", DLT_VERSION,
+                   SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+                   SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
+            return 0;
+        } else {
+            fputs("Usage: dltime-snapshot [--partitions] | --version\n", stderr);
+            return 2;
+        }
+    }
+    slurm_init(NULL);
+    if (fill_snapshot(nodes, &snapshot, &error)) {
+        fputs(error.text, stdout);
+        return 1;
+    }
+    result = dlt_snapshot_write(stdout, snapshot);
+    dlt_snapshot_destroy(snapshot);
+    return result ? 1 : 0;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/advise_options.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/text.h"
+#include "command/command.h"
+#include "graph/record.h"
+
+static bool take_count(const char *text, int *value)
+{
+    int64_t number;
+
+    if (!dlt_text_to_int64(text, &number) || number < 1 || number > 1 << 24)
+        return false;
+    *value = (int)number;
+    return true;
+}
+
+/* "2" or "2-4": the least. */
+static bool take_nodes(const char *text, struct advise_options *options)
+{
+    char least[32];
+    size_t length = strcspn(text, "-");
+
+    if (length >= sizeof least)
+        return false;
+    memcpy(least, text, length);
+    least[length] = '\0';
+    return take_count(least, &options->request.nodes);
+}
+
+static bool take_time(const char *text, struct advise_options *options)
+{
+    double *time_s = &options->request.time_s;
+
+    if (strcasecmp(text, "UNLIMITED") == 0 || strcasecmp(text, "INFINITE") == 0 ||
+        strcmp(text, "-1") == 0) {
+        *time_s = INFINITY;
+        return true;
+    }
+    if (!dlt_text_to_duration(text, 60, time_s))
+        return false;
+    if (*time_s == 0)
+        *time_s = INFINITY;
+    return true;
+}
+
+static bool take_partition(const char *text, struct advise_options *options)
+{
+    return dlt_text_copy(options->request.partitions, sizeof options->request.partitions, text);
+}
+
+static bool take_tasks(const char *text, struct advise_options *options)
+{
+    return take_count(text, &options->request.tasks);
+}
+
+static bool take_tasks_per_node(const char *text, struct advise_options *options)
+{
+    return take_count(text, &options->request.tasks_per_node);
+}
+
+static bool take_cpus_per_task(const char *text, struct advise_options *options)
+{
+    return take_count(text, &options->request.cpus_per_task);
+}
+
+static bool take_sockets(const char *text, struct advise_options *options)
+{
+    return take_count(text, &options->request.sockets_per_node);
+}
+
+static bool take_gres(const char *text, struct advise_options *options)
+{
+    return dlt_request_gpus(text, false, &options->request.per_node);
+}
+
+static bool take_gpus(const char *text, struct advise_options *options)
+{
+    return dlt_request_gpus(text, true, &options->request.per_job);
+}
+
+static bool take_gpus_per_node(const char *text, struct advise_options *options)
+{
+    return dlt_request_gpus(text, true, &options->request.per_node);
+}
+
+static bool take_gpus_per_task(const char *text, struct advise_options *options)
+{
+    return dlt_request_gpus(text, true, &options->request.per_task);
+}
+
+static bool take_gpus_per_socket(const char *text, struct advise_options *options)
+{
+    return dlt_request_gpus(text, true, &options->request.per_socket);
+}
+
+static bool take_exclusive(const char *text, struct advise_options *options)
+{
+    options->request.exclusive = !text;
+    return true;
+}
+
+static bool take_dl_time(const char *text, struct advise_options *options)
+{
+    options->dl_time = dlt_name_index(dlt_time_mode_names, DLT_TIME_MODES, text);
+    return options->dl_time >= 0;
+}
+
+static bool take_dl_partition(const char *text, struct advise_options *options)
+{
+    options->dl_partition = dlt_name_index(dlt_partition_mode_names, DLT_PARTITION_MODES, text);
+    return options->dl_partition >= 0;
+}
+
+/* hands_off: beside this option the time limit is left alone. Rows without take are passed over;
+ * they are here because their value may follow as a word of its own. */
+static const struct row {
+    const char *name;
+    char letter;
+    int has_arg;
+    bool (*take)(const char *text, struct advise_options *options);
+    const char *hands_off;
+} rows[] = {
+    {"partition", 'p', required_argument, take_partition, NULL},
+    {"time", 't', required_argument, take_time, NULL},
+    {"nodes", 'N', required_argument, take_nodes, NULL},
+    {"ntasks", 'n', required_argument, take_tasks, NULL},
+    {"ntasks-per-node", 0, required_argument, take_tasks_per_node, NULL},
+    {"cpus-per-task", 'c', required_argument, take_cpus_per_task, NULL},
+    {"sockets-per-node", 0, required_argument, take_sockets, NULL},
+    {"gres", 0, required_argument, take_gres, NULL},
+    {"gpus", 'G', required_argument, take_gpus, NULL},
+    {"gpus-per-node", 0, required_argument, take_gpus_per_node, NULL},
+    {"gpus-per-task", 0, required_argument, take_gpus_per_task, NULL},
+    {"gpus-per-socket", 0, required_argument, take_gpus_per_socket, NULL},
+    {"exclusive", 0, optional_argument, take_exclusive, NULL},
+    {"dl-time", 0, required_argument, take_dl_time, NULL},
+    {"dl-partition", 0, required_argument, take_dl_partition, NULL},
+    {"deadline", 0, required_argument, NULL, "--deadline"},
+    {"time-min", 0, required_argument, NULL, "--time-min"},
+    {"reservation", 0, required_argument, NULL, "--reservation"},
+    {"clusters", 'M', required_argument, NULL, "--clusters"},
+    {"account", 'A', required_argument, NULL, NULL},
+    {"array", 'a', required_argument, NULL, NULL},
+    {"begin", 'b', required_argument, NULL, NULL},
+    {"chdir", 'D', required_argument, NULL, NULL},
+    {"comment", 0, required_argument, NULL, NULL},
+    {"constraint", 'C', required_argument, NULL, NULL},
+    {"cpus-per-gpu", 0, required_argument, NULL, NULL},
+    {"dependency", 'd', required_argument, NULL, NULL},
+    {"dl-model", 0, required_argument, NULL, NULL},
+    {"error", 'e', required_argument, NULL, NULL},
+    {"exclude", 'x', required_argument, NULL, NULL},
+    {"export", 0, required_argument, NULL, NULL},
+    {"input", 'i', required_argument, NULL, NULL},
+    {"job-name", 'J', required_argument, NULL, NULL},
+    {"licenses", 'L', required_argument, NULL, NULL},
+    {"mail-type", 0, required_argument, NULL, NULL},
+    {"mail-user", 0, required_argument, NULL, NULL},
+    {"mem", 0, required_argument, NULL, NULL},
+    {"mem-per-cpu", 0, required_argument, NULL, NULL},
+    {"mem-per-gpu", 0, required_argument, NULL, NULL},
+    {"nodelist", 'w', required_argument, NULL, NULL},
+    {"output", 'o', required_argument, NULL, NULL},
+    {"qos", 'q', required_argument, NULL, NULL},
+    {"signal", 0, required_argument, NULL, NULL},
+    {"tmp", 0, required_argument, NULL, NULL},
+    {"wrap", 0, required_argument, NULL, NULL},
+};
+enum { ROWS = sizeof rows / sizeof *rows, FIRST_VALUE = 256 };
+
+static void build_options(struct option *long_options, char *letters)
+{
+    /* '+': the script's name ends the options. ':': missing values are reported as such. */
+    *letters++ = '+';
+    *letters++ = ':';
+    for (int i = 0; i < ROWS; i++) {
+        long_options[i] = (struct option){rows[i].name, rows[i].has_arg, NULL, FIRST_VALUE + i};
+        if (rows[i].letter) {
+            *letters++ = rows[i].letter;
+            *letters++ = ':';
+        }
+    }
+    long_options[ROWS] = (struct option){0};
+    *letters = '\0';
+}
+
+static const struct row *row_of(int option)
+{
+    if (option >= FIRST_VALUE)
+        return &rows[option - FIRST_VALUE];
+    for (int i = 0; i < ROWS; i++) {
+        if (rows[i].letter == option)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+int advise_options_parse(int argc, char **argv, struct advise_options *options)
+{
+    struct option long_options[ROWS + 1];
+    char letters[2 * ROWS + 3];
+    int option;
+
+    *options = (struct advise_options){.dl_time = -1, .dl_partition = -1};
+    dlt_request_init(&options->request);
+    build_options(long_options, letters);
+    optind = 0; /* glibc: a new vector */
+    opterr = 0;
+    while (argc > 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
+        const struct row *row;
+
+        if (option == ':')
+            return command_usage("advise", "%s needs a value", argv[optind - 1]);
+        row = option == '?' ? NULL : row_of(option);
+        if (!row) {
+            char shown[64];
+
+            dlt_text_copy(shown, sizeof shown, argv[optind - 1]);
+            dlt_text_printable(shown);
+            fprintf(stderr, "dltime advise: %s is passed over\n", shown);
+            continue;
+        }
+        if (row->take && !row->take(optarg, options))
+            return command_usage("advise", "--%s: \"%s\" is not a value that sbatch takes",
+                                 row->name, optarg);
+        if (row->hands_off && !options->request.hands_off)
+            options->request.hands_off = row->hands_off;
+    }
+    return COMMAND_DONE;
+}
