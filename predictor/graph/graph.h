@@ -18,7 +18,11 @@ struct dlt_tensor {
     int rank;
     int64_t dim[DLT_RANK];
     enum dlt_tensor_type type;
-    int node; /* index of the node that makes it; -1: an input of the network */
+    int node;    /* index of the node that makes it; -1: an input of the network */
+    int storage; /* the tensor whose memory it shares (a view's input); itself if it has its own */
+    int consumers; /* uses by nodes */
+    int saved_by;  /* the first node that keeps this memory for backward; -1: none */
+    bool gradient; /* training computes its gradient: a trainable parameter lies before it */
 };
 
 struct dlt_op; /* graph/op.h: one row of the operator table */
@@ -32,7 +36,9 @@ struct dlt_node {
     int output; /* first output tensor; the others follow it */
     size_t output_count;
     bool trainable;
-    int weights_of; /* index of the node whose parameters these are; itself if it owns them */
+    int weights_of;       /* index of the node whose parameters these are; itself if it owns them */
+    bool data_gradient;   /* training computes the gradient of one of its inputs at least */
+    bool weight_gradient; /* ... and of its parameters: it has some and is not frozen */
 };
 
 struct dlt_graph {

@@ -50,7 +50,7 @@ struct dlt_training {
     double checkpoint_bytes;
     double loader_samples_per_s;
     double setup_s; /* NaN: not said */
-    int64_t runs; /* default 1 */
+    int64_t runs;   /* default 1 */
 };
 
 struct dlt_model_source; /* private to the loaders */

@@ -11,9 +11,9 @@ const char *const dlt_dtype_names[DLT_DTYPES] = {"float32", "float16", "bfloat16
 const char *const dlt_math_names[DLT_MATHS] = {"ieee", "tf32"};
 const char *const dlt_layout_names[DLT_LAYOUTS] = {"nchw", "nhwc"};
 const char *const dlt_cache_names[DLT_CACHES] = {"unknown", "cold", "warm"};
-const char *const dlt_function_names[DLT_FUNCTIONS] = {"none", "relu", "gelu",    "sigmoid",
-                                                       "tanh", "add",  "sub",     "mul",
-                                                       "div",  "pow",  "dropout", "concat"};
+const char *const dlt_function_names[DLT_FUNCTIONS] = {
+    "none", "relu", "gelu", "sigmoid", "tanh",   "add",   "sub",
+    "mul",  "div",  "pow",  "dropout", "concat", "relu6", "cast"};
 const char *const dlt_optimizer_names[DLT_OPTIMIZERS] = {"none",    "sgd",   "momentum", "nesterov",
                                                          "adam",    "adamw", "adagrad",  "adadelta",
                                                          "rmsprop", "lamb"};
@@ -214,8 +214,9 @@ static void softmax_work(const struct dlt_record *r, struct dlt_work *w)
 
 /* FLOPs of one element: what the function costs where arithmetic is scalar. */
 static const double function_flops[DLT_FUNCTIONS] = {
-    [DLT_RELU] = 1, [DLT_GELU] = 10, [DLT_SIGMOID] = 8, [DLT_TANH] = 8, [DLT_ADD] = 1,
-    [DLT_SUB] = 1,  [DLT_MUL] = 1,   [DLT_DIV] = 4,     [DLT_POW] = 20, [DLT_DROPOUT] = 6};
+    [DLT_RELU] = 1, [DLT_GELU] = 10,   [DLT_SIGMOID] = 8, [DLT_TANH] = 8,
+    [DLT_ADD] = 1,  [DLT_SUB] = 1,     [DLT_MUL] = 1,     [DLT_DIV] = 4,
+    [DLT_POW] = 20, [DLT_DROPOUT] = 6, [DLT_RELU6] = 2,   [DLT_CAST] = 1};
 
 /* Reads its operands, writes one output; backward reads the output's gradient and, where the
  * derivative needs it, what was kept, and writes a gradient for each operand. */

@@ -44,6 +44,8 @@ enum dlt_function {
     DLT_POW,
     DLT_DROPOUT,
     DLT_CONCAT,
+    DLT_RELU6,
+    DLT_CAST,
     DLT_FUNCTIONS
 };
 

@@ -14,8 +14,9 @@ struct dlt_unit {
     struct dlt_record record; /* pass is DLT_FORWARD; the pricing side sets the others */
     bool data_gradient;       /* false for the first layer, and below the lowest trainable one */
     bool weight_gradient;     /* false where frozen or without parameters */
-    int node;                 /* the unit's main node; -1: none (casts, the update) */
-    int covers[4];            /* nodes that run inside it, main node included */
+    const char *name;         /* the main node's, owned by the graph; or "casts", "unscale" */
+    int node;                 /* the unit's main node; -1: none (casts of amp, unscaling) */
+    const int *covers; /* nodes that run inside it, main node included, in the graph's order */
     int cover_count;
     int same_as; /* an earlier unit with equal record and gradients; -1: the first of its kind */
     double forward_kernels; /* launches by the host, for dispatch */
@@ -28,6 +29,7 @@ struct dlt_plan {
     struct dlt_record update; /* kind optimizer_update, pass DLT_UPDATE; kind NULL: no optimizer */
     double update_kernels;
     double gradient_bytes; /* what an all-reduce moves per device and step */
+    int *cover;            /* what the units' covers point into */
 };
 
 /*
@@ -38,6 +40,22 @@ struct dlt_plan {
 int dlt_lower(const struct dlt_graph *graph, const struct dlt_training *settings, bool training,
               int threads, struct dlt_plan **plan, struct dlt_error *error);
 void dlt_plan_destroy(struct dlt_plan *plan);
+
+/*
+ * The storage type that a precision gives each tensor of a graph: one enum dlt_dtype a tensor, in
+ * dtype[0 ... tensor_count - 1]. Where one number for the whole graph is enough (parameters), pure
+ * half precisions give half and all others float32.
+ *   float16, bfloat16: everything. tf32: float32, with tf32 arithmetic in matrix products.
+ *   amp-*: half out of convolutions and matrix products; float32 out of layer_norm and softmax; the
+ *   rest takes its inputs' (PyTorch's autocast op reference: batch_norm is on neither of its lists,
+ *   it reads and writes half and keeps its statistics in float32).
+ */
+void dlt_lower_dtypes(const struct dlt_graph *graph, enum dlt_precision precision,
+                      unsigned char *dtype);
+enum dlt_dtype dlt_lower_parameter_dtype(enum dlt_precision precision);
+
+/* Kernels that one step of an optimizer launches (PyTorch's implementations). */
+double dlt_update_kernels(const struct dlt_record *update);
 
 /* Peak bytes on one device for training with these settings; forward pass alone if !training. */
 struct dlt_memory {

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SPEC[,key=value]... to a model. */
+#include "graph/model.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "graph/loader.h"
+#include "graph/training.h"
+
+#define MOST_BYTES ((size_t)64 << 20)
+
+static const struct dlt_loader loaders[] = {{".json", dlt_spec_json_load}};
+enum { LOADERS = sizeof loaders / sizeof *loaders };
+
+static char models_folder[PATH_MAX];
+static pthread_once_t models_folder_once = PTHREAD_ONCE_INIT;
+
+static void find_models_folder(void)
+{
+    if (!dlt_path(DLT_FOLDER_DATA, "models", models_folder, sizeof models_folder))
+        models_folder[0] = '\0';
+}
+
+const char *dlt_models_folder(void)
+{
+    pthread_once(&models_folder_once, find_models_folder);
+    return models_folder;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool is_file(const char *spec)
+{
+    if (strchr(spec, '/'))
+        return true;
+    for (size_t i = 0; i < LOADERS; i++)
+        if (ends_in(spec, loaders[i].suffix))
+            return true;
+    return false;
+}
+
+/* The model is not among the shipped ones: names the nearest of them. */
+static int fail_unknown(const char *name, const char *folder, struct dlt_error *error)
+{
+    enum { MOST = 512 };
+    char *names[MOST];
+    size_t count = 0;
+    const char *nearest;
+    DIR *stream = opendir(folder);
+    const struct dirent *entry;
+
+    while (stream && count < MOST && (entry = readdir(stream))) {
+        if (!ends_in(entry->d_name, ".json"))
+            continue;
+        names[count] = strndup(entry->d_name, strlen(entry->d_name) - strlen(".json"));
+        if (names[count])
+            count++;
+    }
+    if (stream)
+        closedir(stream);
+    nearest = dlt_text_nearest(name, (const char *const *)names, count);
+    if (nearest)
+        dlt_fail(error, "%.80s: no model of that name is shipped; did you mean \"%s\"?", name,
+                 nearest);
+    else
+        dlt_fail(error,
+                 "%.80s: no model of that name is shipped (see dltime models); a file's name "
+                 "contains a slash or ends in .json",
+                 name);
+    for (size_t i = 0; i < count; i++)
+        free(names[i]);
+    return -1;
+}
+
+/* The file that a SPEC means. */
+static int find_file(const char *spec, const char *folder, char path[PATH_MAX],
+                     struct dlt_error *error)
+{
+    int length;
+
+    if (!*spec)
+        return dlt_fail(error, "no model is named; write SPEC[,key=value]...");
+    if (is_file(spec)) {
+        if (!dlt_text_copy(path, PATH_MAX, spec))
+            return dlt_fail(error, "the name of the model's file is too long");
+        return 0;
+    }
+    length = snprintf(path, PATH_MAX, "%s/%s.json", folder, spec);
+    if (length < 0 || length >= PATH_MAX)
+        return dlt_fail(error, "the model's name is too long");
+    return access(path, F_OK) ? fail_unknown(spec, folder, error) : 0;
+}
+
+/* key=value, separated by commas; cuts the text up. */
+static int apply_keys(struct dlt_model *model, char *keys, struct dlt_error *error)
+{
+    struct dlt_training_seen seen = {0};
+
+    while (keys) {
+        char *pair = strsep(&keys, ",");
+        char *value = strchr(pair, '=');
+
+        if (!value || value == pair)
+            return dlt_fail(error, "\"%.80s\" is not key=value", pair);
+        *value++ = '\0';
+        if (dlt_training_apply(&model->training, &seen, pair, value, error))
+            return -1;
+    }
+    return 0;
+}
+
+/* The file's name without folders and suffix. */
+static char *stem(const char *path)
+{
+    const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    const char *dot = strrchr(base, '.');
+
+    return strndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+}
+
+/* By the name's end; a file of another name is taken for JSON, the first. */
+static const struct dlt_loader *loader_of(const char *path)
+{
+    for (size_t i = 0; i < LOADERS; i++)
+        if (ends_in(path, loaders[i].suffix))
+            return &loaders[i];
+    return &loaders[0];
+}
+
+static int load_file(struct dlt_model *model, struct dlt_error *error)
+{
+    char *data = NULL;
+    size_t size = 0;
+    int status;
+
+    if (dlt_file_read(model->path, MOST_BYTES, &data, &size, error))
+        return -1;
+    status = loader_of(model->path)->load(model, data, size, error);
+    free(data);
+    if (status)
+        return dlt_fail_in(error, "%s: ", model->path);
+    if (!model->name && !(model->name = stem(model->path)))
+        return dlt_fail_memory(error);
+    return 0;
+}
+
+int dlt_model_load(const char *spec, const char *models_dir, struct dlt_model **model,
+                   struct dlt_error *error)
+{
+    struct dlt_model *m = calloc(1, sizeof *m);
+    struct dlt_graph *graph = NULL;
+    char *name = strdup(spec);
+    char path[PATH_MAX];
+    char *keys;
+
+    *model = NULL;
+    if (!m || !name) {
+        dlt_fail_memory(error);
+        goto fail;
+    }
+    keys = strchr(name, ',');
+    if (keys)
+        *keys++ = '\0';
+    dlt_training_defaults(&m->training);
+    if (find_file(name, models_dir ? models_dir : dlt_models_folder(), path, error))
+        goto fail;
+    m->path = strdup(path);
+    if (!m->path) {
+        dlt_fail_memory(error);
+        goto fail;
+    }
+    if (load_file(m, error))
+        goto fail;
+    if (apply_keys(m, keys, error)) {
+        dlt_fail_in(error, "%.80s: ", name);
+        goto fail;
+    }
+    /* Everything that can be wrong with the network is found now. */
+    if (dlt_model_graph(m, 1, &graph, error))
+        goto fail;
+    dlt_graph_destroy(graph);
+    free(name);
+    *model = m;
+    return 0;
+fail:
+    free(name);
+    dlt_model_destroy(m);
+    return -1;
+}
+
+void dlt_model_destroy(struct dlt_model *model)
+{
+    if (!model)
+        return;
+    if (model->source)
+        model->source->destroy(model->source);
+    free(model->name);
+    free(model->path);
+    free(model);
+}
+
+const char *dlt_model_name(const struct dlt_model *model)
+{
+    return model->name;
+}
+
+int dlt_model_graph(const struct dlt_model *model, int64_t batch, struct dlt_graph **graph,
+                    struct dlt_error *error)
+{
+    if (batch < 1 || batch > INT32_MAX)
+        return dlt_fail(error, "%s: a batch of %lld; it ranges from 1 to 2147483647", model->name,
+                        (long long)batch);
+    if (model->source->graph(model->source, model->name, batch, model->training.seq, graph, error))
+        return dlt_fail_in(error, "%s: ", model->path);
+    return 0;
+}

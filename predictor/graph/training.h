@@ -1,0 +1,22 @@
+/*
+ * training.h - the keys of `training`, for the loaders.
+ */
+#ifndef DLT_GRAPH_TRAINING_H
+#define DLT_GRAPH_TRAINING_H
+
+#include "graph/model.h"
+
+/* Every key at its default (dltime-model(5)). */
+void dlt_training_defaults(struct dlt_training *training);
+
+/* Which keys one source (the file's section, one command line) has set, to refuse a key given twice
+ * and two that exclude each other. Zero-initialise. */
+struct dlt_training_seen {
+    uint64_t keys;
+};
+
+/* dlt_training_set, and remembers the key in *seen. */
+int dlt_training_apply(struct dlt_training *training, struct dlt_training_seen *seen,
+                       const char *key, const char *value, struct dlt_error *error);
+
+#endif
