@@ -130,11 +130,17 @@ const char *dlt_text_nearest(const char *text, const char *const *names, size_t 
 
         if (other > NEAREST_LENGTH)
             continue;
-        /* A name cut short or drawn out ("kernel" for "kernel_size") is near as well. */
-        if (length >= 3 && (strncmp(text, names[i], length < other ? length : other) == 0))
+        /* A name cut short or drawn out ("kernel" for "kernel_size") is near as well, even with a
+         * slip in it ("kernal"). */
+        edits = distance(text, length, names[i], other);
+        if (length >= 3 && other > length) {
+            size_t slips = distance(text, length, names[i], length);
+
+            if (slips * 4 <= length && slips + 1 < edits)
+                edits = slips + 1;
+        } else if (length > other && other >= 3 && strncmp(text, names[i], other) == 0) {
             edits = 1;
-        else
-            edits = distance(text, length, names[i], other);
+        }
         if (edits * 3 <= longer && (!nearest || edits < least)) {
             nearest = names[i];
             least = edits;

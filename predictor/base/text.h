@@ -25,7 +25,8 @@ char *dlt_text_from_double(char buffer[32], double value, int digits);
 
 /*
  * The name out of names (count of them) nearest to text by edit distance, or NULL if none is near
- * enough to be worth suggesting (distance at most a third of the longer one's length).
+ * enough to be worth suggesting (distance at most a third of the longer one's length). A name that
+ * text is the beginning of, give or take a slip, counts as near.
  */
 const char *dlt_text_nearest(const char *text, const char *const *names, size_t count);
 
