@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "command/check.h"
+#include "command/command.h"
+#include "graph/op.h"
+
+static const char help[] =
+    "Usage: dltime check SPEC[,key=value]... [OPTION]...\n"
+    "A network layer by layer: shapes, parameters, multiply-accumulates, training memory,\n"
+    "and what looks wrong with it.\n\n"
+    "  --batch N   shapes and memory for N samples on a device (default: the model's, else 1)\n"
+    "  --json      one object: name, parameters, trainable, macs, flops, memory, layers, problems\n"
+    "  --help      this text\n\n"
+    "SPEC is a file (./net.json) or a shipped model (resnet50; see dltime models). Parameters\n"
+    "and MACs do not depend on the batch: MACs and FLOPs are those of one sample, forward.\n\n"
+    "  dltime check resnet50,batch=256,optimizer=adam,precision=amp-float16\n";
+
+struct options {
+    const char *spec;
+    int64_t batch;
+    bool json;
+};
+
+enum { BATCH = 256, JSON, HELP };
+
+static const struct option long_options[] = {
+    {"batch", required_argument, NULL, BATCH},
+    {"json", no_argument, NULL, JSON},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+static __attribute__((format(printf, 2, 3))) void add_problem(struct check_report *r,
+                                                              const char *format, ...)
+{
+    char *text;
+    va_list args;
+    int length;
+
+    if (r->problems == CHECK_PROBLEMS)
+        return;
+    va_start(args, format);
+    length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length >= 0)
+        r->problem[r->problems++] = text;
+}
+
+/* What is allowed, and yet probably not what was meant. */
+static void find_node_problems(struct check_report *r, size_t node)
+{
+    const struct dlt_graph *g = r->graph;
+    const struct dlt_node *n = &g->node[node];
+    const struct dlt_tensor *in = &g->tensor[n->input[0]];
+
+    if (strcmp(n->op->name, "adaptive_avg_pool2d") == 0) {
+        const struct dlt_adaptive_pool_attributes *a = (const void *)n->attribute;
+
+        if (in->dim[2] % a->output_size[0] || in->dim[3] % a->output_size[1])
+            add_problem(r,
+                        "%s: its output size does not divide its input; its windows are taken "
+                        "as regular",
+                        n->name);
+    }
+    if (n->op->class == DLT_OP_BATCH_NORM &&
+        dlt_tensor_elements(in) == (double)in->dim[0] * (double)in->dim[1] && g->batch == 1)
+        add_problem(r, "%s: one value per channel at batch 1; PyTorch refuses to train that",
+                    n->name);
+    if (g->node_count > 1)
+        for (size_t k = 0; k < n->output_count && node + 1 < g->node_count; k++)
+            if (g->tensor[n->output + (int)k].consumers == 0)
+                add_problem(r, "%s: output %zu is used by no other layer", n->name, k);
+}
+
+static void find_problems(struct check_report *r)
+{
+    for (size_t i = 0; i < r->graph->input_count; i++)
+        if (r->graph->tensor[r->graph->input[i]].consumers == 0)
+            add_problem(r, "input %zu of the network is not used", i);
+    for (size_t i = 0; i < r->graph->node_count; i++)
+        find_node_problems(r, i);
+    if (r->counts.trainable == 0)
+        add_problem(r, "nothing is trainable");
+}
+
+static int check(const struct options *o, struct dlt_error *error)
+{
+    struct dlt_model *model = NULL;
+    struct dlt_graph *graph = NULL;
+    struct check_report report = {0};
+    int64_t batch;
+
+    if (dlt_model_load(o->spec, NULL, &model, error))
+        return -1;
+    batch = o->batch ? o->batch : dlt_training_batch(&model->training, 1);
+    if (dlt_model_graph(model, batch ? batch : 1, &graph, error)) {
+        dlt_model_destroy(model);
+        return -1;
+    }
+    report.model = model;
+    report.graph = graph;
+    dlt_graph_count(graph, true, &report.counts);
+    dlt_plan_memory(graph, &model->training, true, 1, &report.memory);
+    find_problems(&report);
+    if (o->json)
+        check_print_json(&report);
+    else
+        check_print_table(&report);
+    for (size_t i = 0; i < report.problems; i++)
+        free(report.problem[i]);
+    dlt_graph_destroy(graph);
+    dlt_model_destroy(model);
+    return 0;
+}
+
+int command_check(int argc, char **argv)
+{
+    struct options o = {0};
+    struct dlt_error error;
+    int option;
+
+    opterr = 0;
+    optind = 1;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        switch (option) {
+        case BATCH:
+            if (!dlt_text_to_int64(optarg, &o.batch) || o.batch < 1 || o.batch > INT32_MAX)
+                return command_usage("check", "--batch takes a whole number >= 1, not \"%s\"",
+                                     optarg);
+            break;
+        case JSON:
+            o.json = true;
+            break;
+        case HELP:
+            fputs(help, stdout);
+            return COMMAND_DONE;
+        default:
+            return command_usage("check", "unknown option or missing value: %s", argv[optind - 1]);
+        }
+    }
+    if (optind + 1 != argc)
+        return command_usage("check", optind == argc ? "which model?" : "one model at a time");
+    o.spec = argv[optind];
+    if (check(&o, &error))
+        return command_fail("check", &error);
+    return COMMAND_DONE;
+}
