@@ -157,7 +157,7 @@ static const struct dlt_op ops[] = {
      .attribute = {DIM(dim, dim, -1)},
      .infer = dlt_infer_softmax},
     ACTIVATION("relu", DLT_RELU, DLT_SAVE_OUTPUT),
-    ACTIVATION("relu6", DLT_RELU6, DLT_SAVE_OUTPUT),
+    ACTIVATION("relu6", DLT_RELU6, DLT_SAVE_INPUT),
     ACTIVATION("sigmoid", DLT_SIGMOID, DLT_SAVE_OUTPUT),
     ACTIVATION("tanh", DLT_TANH, DLT_SAVE_OUTPUT),
     {.name = "gelu",
@@ -237,11 +237,38 @@ const struct dlt_op *dlt_op_find(const char *name)
     return NULL;
 }
 
+/* What other programs call the same thing; spelling alone would not find it. */
+static const struct {
+    const char *other, *name;
+} synonyms[] = {
+    {"linear", "dense"},
+    {"fc", "dense"},
+    {"fully_connected", "dense"},
+    {"gemm", "dense"},
+    {"cat", "concat"},
+    {"concatenate", "concat"},
+    {"chunk", "split"},
+    {"residual", "add"},
+    {"sum", "add"},
+    {"bn", "batch_norm"},
+    {"batchnorm2d", "batch_norm"},
+    {"ln", "layer_norm"},
+    {"global_avg_pool", "adaptive_avg_pool2d"},
+    {"global_avg_pool2d", "adaptive_avg_pool2d"},
+    {"conv", "conv2d"},
+};
+
 const char *dlt_op_nearest(const char *name)
 {
     const char *names[OPS];
 
-    for (size_t i = 0; i < OPS; i++)
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcasecmp(name, synonyms[i].other) == 0)
+            return synonyms[i].name;
+    for (size_t i = 0; i < OPS; i++) {
         names[i] = ops[i].name;
+        if (strcasecmp(name, names[i]) == 0)
+            return names[i];
+    }
     return dlt_text_nearest(name, names, OPS);
 }
