@@ -35,6 +35,13 @@ struct dlt_price {
 void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
                        const struct dlt_record *record, struct dlt_price *price);
 
+/*
+ * Whether a section that was used so far turned out to be altered: its checksum is verified when it
+ * is first used, and such a section gives no price. Returns -1 with a sentence. Call it after
+ * pricing; a network must not be priced by a damaged profile in silence.
+ */
+int dlt_profile_check(const struct dlt_profile *profile, struct dlt_error *error);
+
 /* Step-level parameters of an entry for one framework. */
 struct dlt_step_parameters {
     double device_factor; /* time of all units on the device / sum of their prices */

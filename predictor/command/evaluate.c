@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "command/command.h"
+#include "command/score.h"
+#include "graph/model.h"
+#include "measure/measurements.h"
+#include "predict/profile.h"
+
+static const char help[] =
+    "Usage: dltime evaluate --profile PROFILE FILE... [--json]\n"
+    "A profile's error on measurements or runs, which should not be those that it learned from.\n\n"
+    "  --profile PROFILE   a file, or the name of a shipped or installed profile\n"
+    "  --json              one object, contract in dltime(1)\n";
+
+static const double central90 = 1.6448536;
+
+struct evaluation {
+    const struct dlt_profile *profile;
+    const struct dlt_measure_header *header;
+    struct scores *scores;
+};
+
+/* How well an entry stands for a file's device, software and threads; < 0: not at all. Timing
+ * conventions are never mixed. */
+static int likeness(const struct evaluation *v, size_t entry, int threads)
+{
+    const struct dlt_software *mine = dlt_profile_software(v->profile, entry);
+    const struct dlt_software *theirs = &v->header->software;
+    const char *name = dlt_profile_device(v->profile, entry)->name;
+    bool same_device = strcmp(name, v->header->device.name) == 0;
+
+    if (mine->timing != theirs->timing ||
+        (!same_device && !dlt_device_matches(name, v->header->device.name)))
+        return -1;
+    return 8 * same_device + 4 * (dlt_profile_threads(v->profile, entry) == threads) +
+           2 * (strcmp(mine->framework, theirs->framework) == 0) +
+           (strcmp(mine->backend, theirs->backend) == 0);
+}
+
+static bool find_entry(const struct evaluation *v, int threads, size_t *entry)
+{
+    int best = -1;
+
+    for (size_t i = 0; i < dlt_profile_entry_count(v->profile); i++) {
+        int like = likeness(v, i, threads);
+
+        if (like > best) {
+            best = like;
+            *entry = i;
+        }
+    }
+    return best >= 0;
+}
+
+static int score_operator(struct evaluation *v, const struct dlt_measurement *m)
+{
+    const struct dlt_record *record = &m->record;
+    struct dlt_price price = {.seconds = NAN};
+    struct score_key key = {0};
+    double spread;
+    size_t entry;
+
+    dlt_text_copy(key.device, sizeof key.device, v->header->device.name);
+    dlt_text_copy(key.op, sizeof key.op, record->kind->name);
+    dlt_text_copy(key.pass, sizeof key.pass, dlt_pass_names[record->pass]);
+    dlt_text_copy(key.dtype, sizeof key.dtype, dlt_dtype_names[record->dtype]);
+    if (find_entry(v, record->threads, &entry))
+        dlt_profile_price(v->profile, entry, record, &price);
+    key.basis = price.basis;
+    if (!isfinite(price.seconds) || !(m->median_s > 0))
+        return scores_skip(v->scores, &key);
+    spread = exp(central90 * price.sigma);
+    return scores_add(v->scores, &key, m->median_s, price.seconds, price.seconds / spread,
+                      price.seconds * spread);
+}
+
+/* "resnet50" and what the run says about its training, as a SPEC. */
+static void run_spec(const struct dlt_run *run, char *spec, size_t size)
+{
+    size_t used = (size_t)snprintf(spec, size, "%s,batch=%lld", run->model, (long long)run->batch);
+    const struct {
+        const char *key, *value;
+    } more[] = {{"optimizer", run->optimizer}, {"precision", run->precision}};
+
+    for (size_t i = 0; i < 2 && used < size; i++)
+        if (more[i].value[0])
+            used +=
+                (size_t)snprintf(spec + used, size - used, ",%s=%s", more[i].key, more[i].value);
+    for (int f = 0; f < DLT_FRAMEWORKS && used < size; f++)
+        if (strncmp(run->framework, dlt_framework_names[f], strlen(dlt_framework_names[f])) == 0)
+            used +=
+                (size_t)snprintf(spec + used, size - used, ",framework=%s", dlt_framework_names[f]);
+    if (run->sequence > 0 && used < size)
+        snprintf(spec + used, size - used, ",seq=%lld", (long long)run->sequence);
+}
+
+static double seen_in_run(const struct dlt_run *run)
+{
+    double samples = (double)run->batch * (run->devices > 0 ? run->devices : 1);
+
+    if (run->pass == DLT_FORWARD && run->forward_s > 0)
+        return run->forward_s;
+    if (run->step_s > 0)
+        return run->step_s;
+    if (run->forward_s > 0 && run->backward_s > 0)
+        return run->forward_s + run->backward_s;
+    return run->throughput > 0 ? samples / run->throughput : NAN;
+}
+
+static int score_run(struct evaluation *v, const struct dlt_run *run)
+{
+    struct score_key key = {.network = true};
+    struct dlt_question question = {.device = run->device[0] ? run->device : NULL,
+                                    .devices = run->devices,
+                                    .nodes = run->nodes,
+                                    .cpus = run->threads,
+                                    .forward_only = run->pass == DLT_FORWARD};
+    struct dlt_model *model = NULL;
+    struct dlt_estimate *estimate = NULL;
+    double seen = seen_in_run(run);
+    char spec[512];
+    int result;
+
+    dlt_text_copy(key.device, sizeof key.device, run->device);
+    dlt_text_copy(key.op, sizeof key.op, run->model);
+    dlt_text_copy(key.pass, sizeof key.pass, dlt_pass_names[run->pass]);
+    dlt_text_copy(key.dtype, sizeof key.dtype, run->precision);
+    run_spec(run, spec, sizeof spec);
+    if (!isfinite(seen) || dlt_model_load(spec, NULL, &model, NULL) ||
+        dlt_predict(model, v->profile, &question, &estimate, NULL)) {
+        result = scores_skip(v->scores, &key);
+    } else {
+        key.basis = dlt_estimate_basis(estimate);
+        result = scores_add(v->scores, &key, seen, dlt_estimate_step_s(estimate),
+                            dlt_estimate_step_quantile(estimate, 0.05),
+                            dlt_estimate_step_quantile(estimate, 0.95));
+    }
+    dlt_estimate_destroy(estimate);
+    dlt_model_destroy(model);
+    return result;
+}
+
+static int score_file(struct evaluation *v, const char *path, struct dlt_error *error)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement measurement;
+    struct dlt_run run;
+    int got;
+
+    if (dlt_measure_open(path, &reader, error))
+        return -1;
+    v->header = dlt_measure_header(reader);
+    while ((got = dlt_measure_next(reader, &measurement, &run, error)) > 0) {
+        if (v->header->runs ? score_run(v, &run) : score_operator(v, &measurement)) {
+            got = dlt_fail_memory(error);
+            break;
+        }
+    }
+    dlt_measure_close(reader);
+    return got;
+}
+
+static int evaluate(const char *name, char **file, int count, bool json)
+{
+    char buffer[PATH_MAX];
+    const char *path = command_profile_path(name, buffer, sizeof buffer);
+    struct dlt_profile *profile = NULL;
+    struct dlt_error error;
+    struct evaluation v = {0};
+    int result = dlt_profile_load(path, &profile, &error);
+
+    v.profile = profile;
+    if (result == 0 && !(v.scores = scores_create()))
+        result = dlt_fail_memory(&error);
+    for (int i = 0; i < count && result == 0; i++)
+        result = score_file(&v, file[i], &error);
+    if (result == 0)
+        result = dlt_profile_check(profile, &error);
+    if (result == 0 && json) {
+        struct json_object *object = scores_json(v.scores);
+
+        dlt_json_print(stdout, object);
+        json_object_put(object);
+    } else if (result == 0) {
+        scores_print(v.scores);
+    }
+    scores_destroy(v.scores);
+    dlt_profile_destroy(profile);
+    return result ? command_fail("evaluate", &error) : COMMAND_DONE;
+}
+
+int command_evaluate(int argc, char **argv)
+{
+    enum { PROFILE = 256, JSON, HELP };
+    static const struct option options[] = {{"profile", required_argument, NULL, PROFILE},
+                                            {"json", no_argument, NULL, JSON},
+                                            {"help", no_argument, NULL, HELP},
+                                            {0}};
+    const char *profile = NULL;
+    bool json = false;
+    int option;
+
+    optind = 0;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == HELP) {
+            fputs(help, stdout);
+            return COMMAND_DONE;
+        }
+        if (option == PROFILE)
+            profile = optarg;
+        else if (option == JSON)
+            json = true;
+        else
+            return command_usage("evaluate", "unknown option or missing value");
+    }
+    if (!profile)
+        return command_usage("evaluate", "say which profile: --profile FILE or NAME");
+    if (optind == argc)
+        return command_usage("evaluate", "name at least one file of measurements or runs");
+    return evaluate(profile, argv + optind, argc - optind, json);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "command/score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+struct point {
+    double seen, predicted, low, high;
+};
+
+struct group {
+    struct score_key key;
+    struct point *point;
+    size_t count, room, skipped;
+};
+
+struct scores {
+    struct group *group;
+    size_t count;
+};
+
+struct summary {
+    double rmse, mae, mape, median_ape, r2, coverage, width;
+};
+
+struct scores *scores_create(void)
+{
+    return calloc(1, sizeof(struct scores));
+}
+
+void scores_destroy(struct scores *scores)
+{
+    for (size_t i = 0; scores && i < scores->count; i++)
+        free(scores->group[i].point);
+    if (scores)
+        free(scores->group);
+    free(scores);
+}
+
+static bool same_key(const struct score_key *a, const struct score_key *b)
+{
+    return a->network == b->network && a->basis == b->basis && strcmp(a->op, b->op) == 0 &&
+           strcmp(a->pass, b->pass) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
+           strcmp(a->device, b->device) == 0;
+}
+
+static struct group *find(struct scores *s, const struct score_key *key)
+{
+    struct group *larger;
+
+    for (size_t i = s->count; i-- > 0;)
+        if (same_key(&s->group[i].key, key))
+            return &s->group[i];
+    larger = reallocarray(s->group, s->count + 1, sizeof *s->group);
+    if (!larger)
+        return NULL;
+    s->group = larger;
+    s->group[s->count] = (struct group){.key = *key};
+    return &s->group[s->count++];
+}
+
+int scores_add(struct scores *scores, const struct score_key *key, double seen, double predicted,
+               double low, double high)
+{
+    struct group *g = find(scores, key);
+
+    if (!g)
+        return -1;
+    if (g->count == g->room) {
+        size_t room = g->room ? 2 * g->room : 64;
+        struct point *larger = reallocarray(g->point, room, sizeof *g->point);
+
+        if (!larger)
+            return -1;
+        g->point = larger;
+        g->room = room;
+    }
+    g->point[g->count++] = (struct point){seen, predicted, low, high};
+    return 0;
+}
+
+int scores_skip(struct scores *scores, const struct score_key *key)
+{
+    struct score_key without = *key;
+    struct group *g;
+
+    without.basis = DLT_BASIS_NONE;
+    g = find(scores, &without);
+    if (!g)
+        return -1;
+    g->skipped++;
+    return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(const struct point *point, size_t count)
+{
+    double *ape = malloc((count + 1) * sizeof *ape);
+    double middle = NAN;
+
+    for (size_t i = 0; ape && i < count; i++)
+        ape[i] = fabs(point[i].predicted / point[i].seen - 1);
+    if (ape && count) {
+        qsort(ape, count, sizeof *ape, ascending);
+        middle = (ape[(count - 1) / 2] + ape[count / 2]) / 2;
+    }
+    free(ape);
+    return middle;
+}
+
+static struct summary summarise(const struct point *point, size_t count)
+{
+    struct summary s = {0};
+    double mean = 0, squares = 0, n = (double)count;
+
+    if (count == 0)
+        return (struct summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    for (size_t i = 0; i < count; i++)
+        mean += point[i].seen / n;
+    for (size_t i = 0; i < count; i++) {
+        double error = point[i].predicted - point[i].seen;
+
+        squares += (point[i].seen - mean) * (point[i].seen - mean);
+        s.rmse += error * error;
+        s.mae += fabs(error) / n;
+        s.mape += fabs(error) / point[i].seen / n;
+        s.coverage += (point[i].seen >= point[i].low && point[i].seen <= point[i].high) / n;
+        s.width += (point[i].high - point[i].low) / point[i].predicted / n;
+    }
+    s.r2 = squares > 0 ? 1 - s.rmse / squares : NAN;
+    s.rmse = sqrt(s.rmse / n);
+    s.median_ape = median(point, count);
+    return s;
+}
+
+static struct json_object *summary_json(const struct point *point, size_t count, size_t skipped,
+                                        struct json_object *object)
+{
+    struct summary s = summarise(point, count);
+
+    dlt_json_number(object, "n", (double)count);
+    dlt_json_number(object, "skipped", (double)skipped);
+    dlt_json_number(object, "rmse_ms", s.rmse * 1e3);
+    dlt_json_number(object, "mae_ms", s.mae * 1e3);
+    dlt_json_number(object, "mape", s.mape);
+    dlt_json_number(object, "median_ape", s.median_ape);
+    dlt_json_number(object, "r2", s.r2);
+    dlt_json_number(object, "coverage90", s.coverage);
+    dlt_json_number(object, "mean_width", s.width);
+    return object;
+}
+
+/* All groups' points in one array; NULL out of memory. */
+static struct point *pool(const struct scores *scores, size_t *count, size_t *skipped)
+{
+    struct point *all;
+    size_t used = 0;
+
+    *count = *skipped = 0;
+    for (size_t i = 0; i < scores->count; i++) {
+        *count += scores->group[i].count;
+        *skipped += scores->group[i].skipped;
+    }
+    all = malloc((*count + 1) * sizeof *all);
+    for (size_t i = 0; all && i < scores->count; i++) {
+        const struct group *g = &scores->group[i];
+
+        if (g->count)
+            memcpy(all + used, g->point, g->count * sizeof *all);
+        used += g->count;
+    }
+    return all;
+}
+
+struct json_object *scores_json(const struct scores *scores)
+{
+    struct json_object *object = json_object_new_object();
+    struct json_object *groups = json_object_new_array();
+    size_t count, skipped;
+    struct point *all = pool(scores, &count, &skipped);
+
+    for (size_t i = 0; i < scores->count; i++) {
+        const struct group *g = &scores->group[i];
+        struct json_object *one = json_object_new_object();
+
+        dlt_json_text(one, "kind", g->key.network ? "network" : "operator");
+        dlt_json_text(one, "device", g->key.device);
+        dlt_json_text(one, "op", g->key.op);
+        dlt_json_text(one, "pass", g->key.pass);
+        dlt_json_text(one, "dtype", g->key.dtype);
+        dlt_json_text(one, "basis", dlt_basis_name(g->key.basis));
+        json_object_array_add(groups, summary_json(g->point, g->count, g->skipped, one));
+    }
+    json_object_object_add(object, "groups", groups);
+    json_object_object_add(object, "all",
+                           summary_json(all, all ? count : 0, skipped, json_object_new_object()));
+    free(all);
+    return object;
+}
+
+static void print_line(const struct score_key *key, const struct point *point, size_t count,
+                       size_t skipped)
+{
+    struct summary s = summarise(point, count);
+
+    printf("%-28.28s %-16.16s %-15s %-9s %-10s %7zu", key->device, key->op, key->pass, key->dtype,
+           dlt_basis_name(key->basis), count);
+    if (count)
+        printf(" %10.4g %6.1f %% %6.1f %% %7.4f %5.1f %% %6.1f %%", s.rmse * 1e3, 100 * s.mape,
+               100 * s.median_ape, s.r2, 100 * s.coverage, 100 * s.width);
+    if (skipped)
+        printf("  %zu skipped", skipped);
+    putchar('\n');
+}
+
+void scores_print(const struct scores *scores)
+{
+    static const struct score_key everything = {.device = "all"};
+    size_t count, skipped;
+    struct point *all = pool(scores, &count, &skipped);
+
+    printf("%-28s %-16s %-15s %-9s %-10s %7s %10s %8s %8s %7s %7s %8s\n", "DEVICE", "OPERATOR",
+           "PASS", "DTYPE", "RESTS ON", "N", "RMSE ms", "MAPE", "MEDIAN", "R2", "IN 90 %", "WIDTH");
+    for (size_t i = 0; i < scores->count; i++) {
+        const struct group *g = &scores->group[i];
+
+        print_line(&g->key, g->point, g->count, g->skipped);
+    }
+    if (all && scores->count > 1)
+        print_line(&everything, all, count, skipped);
+    free(all);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "command/command.h"
+#include "learn/train.h"
+
+static const char help[] =
+    "Usage: dltime train FILE... --output PROFILE [OPTION]...\n"
+    "A profile from measurements (dltime-measurements(5)): operators, and runs of networks.\n\n"
+    "  --output PROFILE   where to write it\n"
+    "  --method METHOD    auto (default): what suits the rows; mlp: neural networks;\n"
+    "                     linear: linear regression on FLOPs and sizes, to compare with;\n"
+    "                     cost: the cost model alone\n"
+    "  --seed N           of everything random (default 1); the same seed and files give the same\n"
+    "                     bytes where SOURCE_DATE_EPOCH is set\n"
+    "  --threads N        default: the CPUs that may be used; results do not depend on it\n\n"
+    "  dltime train a100.jsonl --output a100.dlp\n";
+
+static const char *const method_names[DLT_METHODS] = {"auto", "mlp", "linear", "cost"};
+
+struct options {
+    const char *output;
+    struct dlt_train_settings settings;
+    char **file;
+    int file_count;
+};
+
+static int take_method(const char *text, enum dlt_method *method)
+{
+    if (strcmp(text, "conv-table") == 0)
+        return command_usage("train", "--method conv-table needs runs of whole networks beside a "
+                                      "table of their convolutions; use --method auto");
+    for (int m = 0; m < DLT_METHODS; m++) {
+        if (strcmp(text, method_names[m]) == 0) {
+            *method = (enum dlt_method)m;
+            return COMMAND_DONE;
+        }
+    }
+    return command_usage("train", "--method is auto, mlp, linear, cost or conv-table, not \"%s\"",
+                         text);
+}
+
+static int take_number(const char *option, const char *text, int64_t least, int64_t most,
+                       int64_t *value)
+{
+    if (!dlt_text_to_int64(text, value) || *value < least || *value > most)
+        return command_usage("train", "--%s takes a whole number from %lld to %lld, not \"%s\"",
+                             option, (long long)least, (long long)most, text);
+    return COMMAND_DONE;
+}
+
+enum { OUTPUT = 256, METHOD, SEED, THREADS, BASE, HELP };
+
+static const struct option long_options[] = {
+    {"output", required_argument, NULL, OUTPUT},
+    {"method", required_argument, NULL, METHOD},
+    {"seed", required_argument, NULL, SEED},
+    {"threads", required_argument, NULL, THREADS},
+    {"base", required_argument, NULL, BASE},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+static int take_option(int option, const char *value, struct options *o)
+{
+    int64_t number = 0;
+    int status = COMMAND_DONE;
+
+    switch (option) {
+    case OUTPUT:
+        o->output = value;
+        return COMMAND_DONE;
+    case METHOD:
+        return take_method(value, &o->settings.method);
+    case SEED:
+        status = take_number("seed", value, 0, INT64_MAX, &number);
+        o->settings.seed = (uint64_t)number;
+        return status;
+    case THREADS:
+        status = take_number("threads", value, 1, 64, &number);
+        o->settings.threads = (int)number;
+        return status;
+    default:
+        return command_usage("train", "unknown option or missing value");
+    }
+}
+
+static void show_progress(void *context, const struct dlt_train_progress *p)
+{
+    (void)context;
+    fprintf(stderr, "\r\033[Ktraining %zu of %zu: %s on %s, %zu rows", p->done + 1, p->count,
+            p->kind, p->device, p->rows);
+    fflush(stderr);
+}
+
+/* What was read, where something was passed over. */
+static void warn(const struct dlt_source *s)
+{
+    if (s->cut)
+        fprintf(stderr, "dltime train: %s: the last line is cut short and was skipped\n", s->path);
+    if (s->unknown)
+        fprintf(stderr, "dltime train: %s: %zu rows of operators unknown to this version\n",
+                s->path, s->unknown);
+    if (s->disturbed)
+        fprintf(stderr, "dltime train: %s: %zu disturbed rows were skipped\n", s->path,
+                s->disturbed);
+}
+
+static void print_summary(const struct dlt_profile_writer *w)
+{
+    fprintf(stderr, "%-32s %-16s %7s %9s %8s  %s\n", "DEVICE", "OPERATOR", "ROWS", "HELD OUT",
+            "MAPE", "RESTS ON");
+    for (size_t i = 0; i < w->section_count; i++) {
+        const struct dlt_file_section *s = &w->section[i].index;
+        char mape[32] = "-";
+
+        if (s->held_out)
+            snprintf(mape, sizeof mape, "%.1f %%", 100 * s->mape);
+        fprintf(stderr, "%-32s %-16s %7u %9llu %8s  %s\n", w->entry[s->entry].device.name, s->kind,
+                s->rows, (unsigned long long)s->held_out, mape,
+                dlt_basis_name((enum dlt_basis)s->basis));
+    }
+}
+
+static int run(struct options *o)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile_writer writer = {0};
+    struct dlt_error error;
+    int status = COMMAND_DONE;
+    bool terminal = isatty(STDERR_FILENO);
+
+    if (terminal)
+        o->settings.progress = show_progress;
+    for (int i = 0; i < o->file_count && status == COMMAND_DONE; i++) {
+        if (dlt_corpus_add(&corpus, o->file[i], &error))
+            status = command_fail("train", &error);
+        else
+            warn(&corpus.source[corpus.source_count - 1]);
+    }
+    if (status == COMMAND_DONE && dlt_train(&corpus, &o->settings, &writer, &error))
+        status = command_fail("train", &error);
+    if (terminal)
+        fputs("\r\033[K", stderr);
+    if (status == COMMAND_DONE && dlt_profile_writer_save(&writer, o->output, &error))
+        status = command_fail("train", &error);
+    if (status == COMMAND_DONE)
+        print_summary(&writer);
+    dlt_profile_writer_clear(&writer);
+    dlt_corpus_clear(&corpus);
+    return status;
+}
+
+int command_train(int argc, char **argv)
+{
+    struct options options = {.settings = {.seed = 1}};
+    int option;
+
+    optind = 0;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        int status;
+
+        if (option == HELP) {
+            fputs(help, stdout);
+            return COMMAND_DONE;
+        }
+        status = take_option(option, optarg, &options);
+        if (status != COMMAND_DONE)
+            return status;
+    }
+    options.file = argv + optind;
+    options.file_count = argc - optind;
+    if (options.file_count == 0)
+        return command_usage("train", "name at least one file of measurements");
+    if (!options.output)
+        return command_usage("train", "say where to write the profile: --output PROFILE");
+    return run(&options);
+}

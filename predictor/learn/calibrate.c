@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From rows that a model did not see: where its training rows end, and how wide its answers are.
+ * The spread is a line in a few terms (distance, size, pass) fitted to the log of the residuals,
+ * then scaled so that 1.645 of it covers 90 % of them: split-conformal, whatever their shape.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "learn/model_build.h"
+#include "learn/nnls.h"
+
+static const double central90 = 1.6448536;
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The smallest value that at least `share` of a new draw and these would not exceed. Sorts. */
+static double conformal_quantile(double *value, size_t count, double share)
+{
+    size_t rank = (size_t)ceil(share * (double)(count + 1));
+
+    qsort(value, count, sizeof *value, ascending);
+    return value[rank < 1 ? 0 : rank > count ? count - 1 : rank - 1];
+}
+
+static double residual(const struct dlt_section *s, const struct dlt_held_out *h)
+{
+    double apart = dlt_section_extrapolation(s, h->distance, h->outside);
+
+    return log(h->seconds / h->cost_s) - (1 - apart) * h->ratio;
+}
+
+void dlt_hold_out(const struct dlt_build *build, const struct dlt_rows *rows,
+                  struct dlt_held_out *held_out)
+{
+    struct dlt_section section = dlt_build_section(build);
+
+    for (size_t r = 0; r < rows->count; r++) {
+        const struct dlt_record *record = &rows->row[r]->record;
+        struct dlt_held_out *h = &held_out[r];
+
+        h->seconds = rows->row[r]->seconds;
+        h->cost_s = dlt_section_cost(&section, record);
+        h->ratio = dlt_section_ratio(&section, rows->device, record, h->cost_s);
+        h->distance = dlt_section_distance(&section, record, &h->outside);
+        dlt_section_sigma_terms(&section, record, h->cost_s, h->distance, h->terms);
+    }
+}
+
+/* Least squares of ln|residual| on the terms, with slopes drawn towards zero. */
+static void fit_terms(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
+                      const double *size)
+{
+    const double ridge = 10; /* rows that say: no slope */
+    double gram[DLT_SIGMA_TERMS * DLT_SIGMA_TERMS] = {0}, right[DLT_SIGMA_TERMS] = {0};
+    double factor[DLT_SIGMA_TERMS * DLT_SIGMA_TERMS], mean = 0;
+    size_t all[DLT_SIGMA_TERMS];
+
+    for (size_t r = 0; r < count; r++)
+        mean += log(size[r]) / (double)count;
+    for (size_t r = 0; r < count; r++)
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
+            right[i] += h[r].terms[i] * (log(size[r]) - mean);
+            for (int j = 0; j < DLT_SIGMA_TERMS; j++)
+                gram[i * DLT_SIGMA_TERMS + j] += h[r].terms[i] * h[r].terms[j];
+        }
+    for (size_t i = 0; i < DLT_SIGMA_TERMS; i++) {
+        all[i] = i;
+        gram[i * DLT_SIGMA_TERMS + i] += i ? ridge : 1e-9;
+        b->model.sigma[i] = 0;
+    }
+    if (dlt_cholesky_solve(gram, DLT_SIGMA_TERMS, all, DLT_SIGMA_TERMS, right, factor,
+                           b->model.sigma))
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+            b->model.sigma[i] = 0;
+    b->model.sigma[0] += mean;
+}
+
+static double line(const struct dlt_build *b, const double terms[DLT_SIGMA_TERMS])
+{
+    double sum = 0;
+
+    for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+        sum += b->model.sigma[i] * terms[i];
+    return exp(sum);
+}
+
+static void fit_sigma(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
+                      double *scratch)
+{
+    /* Few residuals say little about their spread: as Student's t does for a mean. */
+    double thin = sqrt(1 + 4 / (double)count);
+    double middle, scale;
+
+    fit_terms(b, h, count, scratch);
+    for (size_t r = 0; r < count; r++)
+        scratch[count + r] = line(b, h[r].terms);
+    middle = conformal_quantile(scratch + count, count, 0.5);
+    b->model.sigma_low = middle / 4;
+    b->model.sigma_high = middle * 6;
+    for (size_t r = 0; r < count; r++)
+        scratch[r] /= fmin(fmax(line(b, h[r].terms), b->model.sigma_low), b->model.sigma_high);
+    scale = thin * conformal_quantile(scratch, count, 0.9) / central90;
+    b->model.sigma[0] += log(scale);
+    b->model.sigma_low *= scale;
+    b->model.sigma_high *= scale;
+}
+
+static void score(const struct dlt_section *s, const struct dlt_held_out *h, size_t count,
+                  double *scratch, struct dlt_accuracy *a)
+{
+    *a = (struct dlt_accuracy){.count = count};
+    for (size_t r = 0; r < count; r++) {
+        double apart = dlt_section_extrapolation(s, h[r].distance, h[r].outside);
+        double off = residual(s, &h[r]), error = h[r].seconds * expm1(-off), sigma = 0;
+
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+            sigma += s->model.sigma[i] * h[r].terms[i];
+        sigma = fmin(fmax(exp(sigma), s->model.sigma_low), s->model.sigma_high);
+        sigma = (1 - apart) * sigma + apart * s->model.sigma_far;
+        scratch[r] = fabs(expm1(-off));
+        a->rmse_s += error * error / (double)count;
+        a->mape += scratch[r] / (double)count;
+        a->coverage90 += (fabs(off) <= central90 * sigma) / (double)count;
+        a->mean_width += 2 * sinh(central90 * sigma) / (double)count;
+    }
+    a->rmse_s = sqrt(a->rmse_s);
+    a->median_ape = conformal_quantile(scratch, count, 0.5);
+}
+
+int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
+                  struct dlt_accuracy *accuracy)
+{
+    const double least_residual = 1e-4;
+    double *scratch = malloc((2 * count + 1) * sizeof *scratch);
+    struct dlt_section section;
+
+    if (!scratch)
+        return -1;
+    for (size_t r = 0; r < count; r++)
+        scratch[r] = h[r].distance;
+    b->model.near = fmax(conformal_quantile(scratch, count, 0.99), 0.1);
+    b->model.far = b->model.near + fmax(b->model.near, 1);
+    for (size_t r = 0; r < count; r++)
+        h[r].terms[1] = fmin(h[r].distance / b->model.near, 1.5);
+    for (size_t r = 0; r < count; r++)
+        scratch[r] = fabs(log(h[r].seconds / h[r].cost_s));
+    b->model.sigma_far = fmax(1.5 * conformal_quantile(scratch, count, 0.9) / central90, 0.3);
+    section = dlt_build_section(b);
+    for (size_t r = 0; r < count; r++)
+        scratch[r] = fmax(fabs(residual(&section, &h[r])), least_residual);
+    fit_sigma(b, h, count, scratch);
+    section = dlt_build_section(b);
+    score(&section, h, count, scratch, accuracy);
+    free(scratch);
+    return 0;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "learn/corpus.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "predict/checksum.h"
+
+/* Room for one more element; NULL out of memory. */
+static void *grown(void *array, size_t count, size_t *room, size_t element)
+{
+    size_t wanted = *room ? 2 * *room : 256;
+    void *larger;
+
+    if (count < *room)
+        return array;
+    larger = reallocarray(array, wanted, element);
+    if (larger)
+        *room = wanted;
+    return larger;
+}
+
+static bool same_software(const struct dlt_software *a, const struct dlt_software *b)
+{
+    return strcmp(a->framework, b->framework) == 0 && strcmp(a->backend, b->backend) == 0 &&
+           strcmp(a->cuda, b->cuda) == 0 && a->timing == b->timing;
+}
+
+/* The group's number, made where there is none yet; (size_t)-1 out of memory. */
+static size_t find_group(struct dlt_corpus *c, const struct dlt_measure_header *header, int threads)
+{
+    struct dlt_group *larger;
+
+    for (size_t i = c->group_count; i-- > 0;)
+        if (c->group[i].threads == threads &&
+            strcmp(c->group[i].device.name, header->device.name) == 0 &&
+            same_software(&c->group[i].software, &header->software))
+            return i;
+    larger = reallocarray(c->group, c->group_count + 1, sizeof *c->group);
+    if (!larger)
+        return (size_t)-1;
+    c->group = larger;
+    c->group[c->group_count] = (struct dlt_group){
+        .device = header->device, .software = header->software, .threads = threads};
+    return c->group_count++;
+}
+
+static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
+                   const struct dlt_measure_header *header)
+{
+    size_t group = find_group(c, header, m->record.threads);
+    struct dlt_row *larger = grown(c->row, c->row_count, &c->row_room, sizeof *c->row);
+
+    if (!larger)
+        return -1;
+    c->row = larger;
+    if (group == (size_t)-1)
+        return -1;
+    c->row[c->row_count++] =
+        (struct dlt_row){.record = m->record, .seconds = m->median_s, .group = (uint32_t)group};
+    c->group[group].rows++;
+    return 0;
+}
+
+static int add_run(struct dlt_corpus *c, const struct dlt_run *run)
+{
+    struct dlt_corpus_run *larger = grown(c->run, c->run_count, &c->run_room, sizeof *c->run);
+
+    if (!larger)
+        return -1;
+    c->run = larger;
+    c->run[c->run_count++] = (struct dlt_corpus_run){.run = *run, .source = c->source_count - 1};
+    return 0;
+}
+
+static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
+                     struct dlt_source *source, struct dlt_error *error)
+{
+    struct dlt_measurement measurement;
+    struct dlt_run run;
+    int got;
+
+    while ((got = dlt_measure_next(reader, &measurement, &run, error)) > 0) {
+        bool failed = false;
+
+        if (source->header.runs) {
+            source->runs++;
+            failed = add_run(c, &run) != 0;
+        } else if (measurement.disturbed || !(measurement.median_s > 0)) {
+            source->disturbed++;
+        } else {
+            source->rows++;
+            failed = add_row(c, &measurement, &source->header) != 0;
+        }
+        if (failed)
+            return dlt_fail_memory(error);
+    }
+    source->unknown = dlt_measure_unknown(reader);
+    source->cut = dlt_measure_cut(reader);
+    return got;
+}
+
+static int digest_file(struct dlt_source *source, struct dlt_error *error)
+{
+    char block[65536];
+    size_t got;
+    FILE *file = fopen(source->path, "rbe");
+
+    if (!file)
+        return dlt_fail(error, "%s: %s", source->path, strerror(errno));
+    while ((got = fread(block, 1, sizeof block, file)) > 0) {
+        source->digest = dlt_checksum(block, got, source->digest);
+        source->size += got;
+    }
+    fclose(file);
+    return 0;
+}
+
+int dlt_corpus_add(struct dlt_corpus *c, const char *path, struct dlt_error *error)
+{
+    struct dlt_measure_reader *reader = NULL;
+    struct dlt_source *source, *larger;
+    int result = -1;
+
+    larger = reallocarray(c->source, c->source_count + 1, sizeof *c->source);
+    if (!larger)
+        return dlt_fail_memory(error);
+    c->source = larger;
+    if (dlt_measure_open(path, &reader, error))
+        return -1;
+    source = &c->source[c->source_count++];
+    *source = (struct dlt_source){.header = *dlt_measure_header(reader), .path = strdup(path)};
+    if (!source->path)
+        dlt_fail_memory(error);
+    else
+        result = read_rows(c, reader, source, error) || digest_file(source, error) ? -1 : 0;
+    dlt_measure_close(reader);
+    return result;
+}
+
+void dlt_corpus_clear(struct dlt_corpus *c)
+{
+    for (size_t i = 0; i < c->source_count; i++)
+        free(c->source[i].path);
+    free(c->group);
+    free(c->row);
+    free(c->run);
+    free(c->source);
+    *c = (struct dlt_corpus){0};
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The cost model: time = sum of coefficient x column, coefficients >= 0, at relative error. Weights
+ * 1 / time at first; then three times w = sqrt(min(1, 0.3 / |ln(L/t)|)) / L, which leaves rows that
+ * the model cannot explain (another algorithm) less say.
+ */
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/model_build.h"
+#include "learn/nnls.h"
+
+static const double least_s = 1e-6;
+
+struct problem {
+    double *column;   /* rows x count, each scaled */
+    double *weighted; /* the same times the row's weight */
+    double *weight, *time;
+    double *gram, *right, *solution;
+    size_t rows, count;
+    uint16_t position[DLT_COLUMNS_MAX]; /* among all columns */
+    double scale[DLT_COLUMNS_MAX];
+};
+
+static void problem_clear(struct problem *p)
+{
+    free(p->column);
+    free(p->weighted);
+    free(p->weight);
+    free(p->time);
+    free(p->gram);
+    free(p->right);
+    free(p->solution);
+}
+
+/* How often each column is used, its mean size, and whether an earlier one equals it. */
+struct survey {
+    size_t used[DLT_COLUMNS_MAX];
+    double sum[DLT_COLUMNS_MAX];
+    uint16_t same_as[DLT_COLUMNS_MAX]; /* itself, or an earlier column that is equal so far */
+};
+
+static void survey_columns(const struct dlt_rows *rows, size_t columns, struct survey *s)
+{
+    struct dlt_numbers c;
+
+    memset(s, 0, sizeof *s);
+    for (size_t r = 0; r < rows->count; r++) {
+        dlt_columns(&rows->row[r]->record, &c);
+        for (size_t j = 0; j < columns; j++) {
+            s->used[j] += c.value[j] > 0;
+            s->sum[j] += c.value[j];
+        }
+    }
+    for (size_t j = 0; j < columns; j++) {
+        s->same_as[j] = (uint16_t)j;
+        for (size_t k = 0; k < j && s->same_as[j] == j; k++)
+            if (s->used[k] == s->used[j] && s->sum[k] == s->sum[j])
+                s->same_as[j] = (uint16_t)k;
+    }
+}
+
+static void choose_columns(struct problem *p, const struct dlt_rows *rows, size_t columns,
+                           bool (*wanted)(const char *name))
+{
+    const size_t least_rows = 3;
+    struct survey s;
+    struct dlt_numbers c;
+
+    survey_columns(rows, columns, &s);
+    dlt_columns(&rows->row[0]->record, &c);
+    for (size_t j = 0; j < columns; j++) {
+        if (s.used[j] < least_rows || s.same_as[j] != j || (wanted && !wanted(c.name[j])))
+            continue;
+        p->position[p->count] = (uint16_t)j;
+        p->scale[p->count++] = (double)s.used[j] / s.sum[j];
+    }
+}
+
+static int problem_create(struct problem *p, const struct dlt_rows *rows, size_t columns,
+                          bool (*wanted)(const char *name))
+{
+    struct dlt_numbers c;
+
+    p->rows = rows->count;
+    choose_columns(p, rows, columns, wanted);
+    p->column = malloc((p->rows * p->count + 1) * sizeof *p->column);
+    p->weighted = malloc((p->rows * p->count + 1) * sizeof *p->weighted);
+    p->weight = malloc((p->rows + 1) * sizeof *p->weight);
+    p->time = malloc((p->rows + 1) * sizeof *p->time);
+    p->gram = calloc(p->count * p->count + 1, sizeof *p->gram);
+    p->right = calloc(p->count + 1, sizeof *p->right);
+    p->solution = calloc(p->count + 1, sizeof *p->solution);
+    if (!p->column || !p->weighted || !p->weight || !p->time || !p->gram || !p->right ||
+        !p->solution)
+        return -1;
+    for (size_t r = 0; r < p->rows; r++) {
+        dlt_columns(&rows->row[r]->record, &c);
+        for (size_t j = 0; j < p->count; j++)
+            p->column[r * p->count + j] = c.value[p->position[j]] * p->scale[j];
+        p->time[r] = rows->row[r]->seconds;
+    }
+    return 0;
+}
+
+/* Normal equations, with columns scaled to unit mean square so that one small ridge suits all. */
+static void normal_equations(struct problem *p, double ridge, double *unit)
+{
+    int n = (int)p->count;
+
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t j = 0; j < p->count; j++)
+            p->weighted[r * p->count + j] = p->weight[r] * p->column[r * p->count + j];
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, n, (int)p->rows, 1, p->weighted, n, 0,
+                p->gram, n);
+    for (size_t j = 0; j < p->count; j++) {
+        double diagonal = p->gram[j * p->count + j];
+
+        unit[j] = diagonal > 0 ? sqrt((double)p->rows / diagonal) : 0;
+        p->right[j] = 0;
+    }
+    for (size_t r = 0; r < p->rows; r++)
+        for (size_t j = 0; j < p->count; j++)
+            p->right[j] += p->weighted[r * p->count + j] * p->weight[r] * p->time[r] * unit[j];
+    for (size_t i = 0; i < p->count; i++)
+        for (size_t j = i; j < p->count; j++) {
+            double value = p->gram[i * p->count + j] * unit[i] * unit[j] + (i == j ? ridge : 0);
+
+            p->gram[i * p->count + j] = p->gram[j * p->count + i] = value;
+        }
+}
+
+static double cost_of_row(const struct problem *p, size_t r)
+{
+    double sum = 0;
+
+    for (size_t j = 0; j < p->count; j++)
+        sum += p->column[r * p->count + j] * p->solution[j];
+    return fmax(sum, least_s);
+}
+
+static int solve(struct problem *p, double ridge, double *unit)
+{
+    normal_equations(p, ridge, unit);
+    if (dlt_nnls(p->gram, p->right, p->count, p->solution))
+        return -1;
+    for (size_t j = 0; j < p->count; j++)
+        p->solution[j] *= unit[j];
+    return 0;
+}
+
+/* Range of ln cost, the floor, and which optimizers were seen. */
+static void describe(struct dlt_build *build, const struct dlt_rows *rows)
+{
+    struct dlt_section section = dlt_build_section(build);
+    double sum = 0, squares = 0, least = INFINITY, count = (double)rows->count;
+
+    build->model.floor_s = 0;
+    for (size_t r = 0; r < rows->count; r++)
+        least = fmin(least, rows->row[r]->seconds);
+    build->model.floor_s = 0.7 * least;
+    section.model.floor_s = build->model.floor_s;
+    for (size_t r = 0; r < rows->count; r++) {
+        const struct dlt_record *record = &rows->row[r]->record;
+        double ln_cost = log(dlt_section_cost(&section, record));
+
+        sum += ln_cost;
+        squares += ln_cost * ln_cost;
+        if (dlt_pass_parts(record->pass).update)
+            build->model.optimizers |= 1U << record->optimizer;
+    }
+    build->model.cost_mean = sum / count;
+    build->model.cost_scale =
+        sqrt(fmax(squares / count - build->model.cost_mean * build->model.cost_mean, 1e-4));
+}
+
+int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows)
+{
+    const double ridge = 0.1; /* in rows: what a tenth of a row says against each coefficient */
+    const int rounds = 4;
+    double unit[DLT_COLUMNS_MAX];
+    struct problem p = {0};
+    int result = problem_create(&p, rows, build->model.columns, NULL);
+
+    for (size_t r = 0; result == 0 && r < p.rows; r++)
+        p.weight[r] = 1 / p.time[r];
+    for (int round = 0; result == 0 && round < rounds; round++) {
+        result = solve(&p, ridge, unit);
+        for (size_t r = 0; r < p.rows; r++) {
+            double cost = cost_of_row(&p, r);
+
+            p.weight[r] = sqrt(fmin(1, 0.3 / fabs(log(cost / p.time[r])))) / cost;
+        }
+    }
+    for (size_t j = 0; result == 0 && j < p.count; j++)
+        build->coefficient[p.position[j]] = p.solution[j] * p.scale[j];
+    problem_clear(&p);
+    if (result == 0)
+        describe(build, rows);
+    return result;
+}
+
+static bool is_plain(const char *name)
+{
+    static const char *const plain[] = {"1", "I", "O", "W", "macs"};
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(name, plain[i]) == 0)
+            return true;
+    return strncmp(name, "update", 6) == 0 || strncmp(name, "pass", 4) == 0;
+}
+
+int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)
+{
+    const double ridge = 1e-6;
+    double unit[DLT_COLUMNS_MAX];
+    size_t all[DLT_COLUMNS_MAX];
+    double *factor;
+    struct problem p = {0};
+    int result = problem_create(&p, rows, build->model.columns, is_plain);
+
+    factor = result == 0 ? malloc((p.count * p.count + 1) * sizeof *factor) : NULL;
+    if (!factor) {
+        problem_clear(&p);
+        return -1;
+    }
+    for (size_t r = 0; r < p.rows; r++)
+        p.weight[r] = 1;
+    for (size_t j = 0; j < p.count; j++)
+        all[j] = j;
+    normal_equations(&p, ridge, unit);
+    if (dlt_cholesky_solve(p.gram, p.count, all, p.count, p.right, factor, p.solution) == 0)
+        for (size_t j = 0; j < p.count; j++)
+            build->coefficient[p.position[j]] = p.solution[j] * unit[j] * p.scale[j];
+    free(factor);
+    problem_clear(&p);
+    describe(build, rows);
+    return 0;
+}

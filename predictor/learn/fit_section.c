@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which learner suits how many rows, and what is held out to judge it. Few rows: cross-validation,
+ * so that every row both teaches and judges. Many: a sixteenth is kept aside.
+ */
+#include "learn/fit_section.h"
+
+#include <stdlib.h>
+
+#include "learn/parallel.h"
+
+enum {
+    LEAST_RATIO = 8,      /* rows; below, the cost model alone */
+    LEAST_NETWORK = 1500, /* below, a Gaussian process */
+    LEAST_FORCED_NETWORK = 64
+};
+
+enum learner { LEARN_COST, LEARN_LINEAR, LEARN_KERNEL, LEARN_NETWORK };
+
+static enum learner choose(enum dlt_method method, size_t rows)
+{
+    if (method == DLT_METHOD_LINEAR)
+        return LEARN_LINEAR;
+    if (method == DLT_METHOD_COST || rows < LEAST_RATIO)
+        return LEARN_COST;
+    if (method == DLT_METHOD_MLP && rows >= LEAST_FORCED_NETWORK)
+        return LEARN_NETWORK;
+    return rows < LEAST_NETWORK ? LEARN_KERNEL : LEARN_NETWORK;
+}
+
+static struct dlt_network_settings network_settings(const struct dlt_fit_settings *s, size_t rows)
+{
+    struct dlt_network_settings n = {.members = 4,
+                                     .epochs = rows < 30000 ? 60 : 45,
+                                     .student = {128, 64},
+                                     .student_epochs = rows < 30000 ? 20 : 15,
+                                     .synthetic = 3,
+                                     .threads = s->threads,
+                                     .seed = s->seed,
+                                     .stream = s->stream};
+
+    return n;
+}
+
+/* Everything but the calibration. The build is started here and the caller's to clear. */
+static int learn(struct dlt_build *build, const struct dlt_rows *rows, enum learner learner,
+                 const struct dlt_fit_settings *s)
+{
+    struct dlt_network_settings network = network_settings(s, rows->count);
+    struct dlt_random random;
+
+    dlt_random_seed(&random, s->seed, s->stream * 64 + 61);
+    dlt_build_start(build, rows->row[0]->record.kind);
+    if (learner == LEARN_LINEAR ? dlt_fit_linear(build, rows) : dlt_fit_cost(build, rows))
+        return -1;
+    if (dlt_fit_density(build, rows, &random))
+        return -1;
+    if (learner == LEARN_KERNEL)
+        return dlt_fit_kernel(build, rows);
+    return learner == LEARN_NETWORK ? dlt_fit_network(build, rows, &network) : 0;
+}
+
+struct folds {
+    const struct dlt_rows *rows; /* shuffled */
+    const struct dlt_fit_settings *settings;
+    enum learner learner;
+    size_t count;
+    struct dlt_held_out *held_out; /* in the order of rows */
+    bool *failed;
+};
+
+static void run_fold(void *context, size_t fold)
+{
+    struct folds *f = context;
+    size_t from = fold * f->rows->count / f->count, to = (fold + 1) * f->rows->count / f->count;
+    size_t rest = f->rows->count - (to - from);
+    const struct dlt_row **kept = malloc((rest + 1) * sizeof *kept);
+    struct dlt_rows taught = {.row = kept, .count = rest, .device = f->rows->device};
+    struct dlt_rows judged = {
+        .row = f->rows->row + from, .count = to - from, .device = f->rows->device};
+    struct dlt_build build = {0};
+
+    f->failed[fold] = true;
+    if (!kept)
+        return;
+    for (size_t r = 0, k = 0; r < f->rows->count; r++)
+        if (r < from || r >= to)
+            kept[k++] = f->rows->row[r];
+    if (!learn(&build, &taught, f->learner, f->settings)) {
+        dlt_hold_out(&build, &judged, f->held_out + from);
+        f->failed[fold] = false;
+    }
+    dlt_build_clear(&build);
+    free(kept);
+}
+
+/* Learns from all rows; held-out answers come from models that missed a fold each. */
+static int cross_validate(struct dlt_build *build, const struct dlt_rows *rows,
+                          enum learner learner, const struct dlt_fit_settings *s,
+                          struct dlt_held_out *held_out)
+{
+    struct dlt_fit_settings single = *s;
+    struct folds folds = {.rows = rows,
+                          .settings = &single,
+                          .learner = learner,
+                          .count = rows->count < 300 ? 10 : 5,
+                          .held_out = held_out};
+    bool failed[10] = {false};
+
+    if (folds.count > rows->count)
+        folds.count = rows->count;
+    single.threads = 1;
+    folds.failed = failed;
+    dlt_parallel(s->threads, folds.count, run_fold, &folds);
+    for (size_t f = 0; f < folds.count; f++)
+        if (failed[f])
+            return -1;
+    return learn(build, rows, learner, s);
+}
+
+/* A single row has nothing to be judged by: a wide guess. */
+static void guess_spread(struct dlt_build *build, struct dlt_accuracy *accuracy)
+{
+    *accuracy = (struct dlt_accuracy){0};
+    build->model.near = 1;
+    build->model.far = 2;
+    build->model.sigma[0] = -0.7;
+    build->model.sigma_low = 0.5;
+    build->model.sigma_high = 0.5;
+    build->model.sigma_far = 0.8;
+}
+
+static const struct dlt_row **shuffled(const struct dlt_rows *rows,
+                                       const struct dlt_fit_settings *s)
+{
+    const struct dlt_row **row = malloc((rows->count + 1) * sizeof *row);
+    uint32_t *order = malloc((rows->count + 1) * sizeof *order);
+    struct dlt_random random;
+
+    if (row && order) {
+        for (size_t r = 0; r < rows->count; r++)
+            order[r] = (uint32_t)r;
+        dlt_random_seed(&random, s->seed, s->stream * 64 + 60);
+        dlt_random_shuffle(&random, order, rows->count);
+        for (size_t r = 0; r < rows->count; r++)
+            row[r] = rows->row[order[r]];
+    } else {
+        free(row);
+        row = NULL;
+    }
+    free(order);
+    return row;
+}
+
+static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
+                        const struct dlt_fit_settings *s, struct dlt_accuracy *accuracy)
+{
+    enum learner learner = choose(s->method, rows->count);
+    size_t aside = learner == LEARN_NETWORK ? rows->count / 16 : rows->count;
+    struct dlt_held_out *held_out = malloc((aside + 1) * sizeof *held_out);
+    int result = -1;
+
+    if (!held_out)
+        return -1;
+    if (rows->count < 2) {
+        result = learn(build, rows, learner, s);
+        if (result == 0)
+            guess_spread(build, accuracy);
+    } else if (learner == LEARN_NETWORK) {
+        struct dlt_rows judged = {.row = rows->row, .count = aside, .device = rows->device};
+        struct dlt_rows taught = {
+            .row = rows->row + aside, .count = rows->count - aside, .device = rows->device};
+
+        result = learn(build, &taught, learner, s);
+        if (result == 0)
+            dlt_hold_out(build, &judged, held_out);
+    } else {
+        result = cross_validate(build, rows, learner, s, held_out);
+    }
+    if (result == 0 && rows->count >= 2)
+        result = dlt_calibrate(build, held_out, aside, accuracy);
+    free(held_out);
+    return result;
+}
+
+int dlt_fit_section(const struct dlt_rows *rows, const struct dlt_fit_settings *settings,
+                    unsigned char **bytes, size_t *size, struct dlt_accuracy *accuracy)
+{
+    const struct dlt_row **row = shuffled(rows, settings);
+    struct dlt_rows mixed = {.row = row, .count = rows->count, .device = rows->device};
+    struct dlt_build build = {0};
+    int result = -1;
+
+    if (!row)
+        return -1;
+    if (!fit_shuffled(&build, &mixed, settings, accuracy))
+        result = dlt_build_bytes(&build, bytes, size);
+    dlt_build_clear(&build);
+    free(row);
+    return result;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "learn/model_build.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind)
+{
+    struct dlt_record record = dlt_record_make(kind);
+    struct dlt_numbers columns;
+
+    *build = (struct dlt_build){0};
+    dlt_columns(&record, &columns);
+    build->model.feature_set = DLT_FEATURE_SET;
+    build->model.columns = (uint32_t)columns.count;
+    build->model.near = 1e6;
+    build->model.far = 2e6;
+}
+
+void dlt_build_clear(struct dlt_build *build)
+{
+    free(build->parameter);
+    free(build->point);
+    free(build->neighbour);
+    *build = (struct dlt_build){0};
+}
+
+struct dlt_section dlt_build_section(const struct dlt_build *b)
+{
+    struct dlt_section section = {.model = b->model,
+                                  .coefficient = b->coefficient,
+                                  .input = b->input,
+                                  .input_mean = b->input_mean,
+                                  .input_scale = b->input_scale,
+                                  .parameter = b->parameter,
+                                  .point = b->point,
+                                  .axis = b->axis,
+                                  .axis_mean = b->axis_mean,
+                                  .axis_scale = b->axis_scale,
+                                  .axis_low = b->axis_low,
+                                  .axis_high = b->axis_high,
+                                  .neighbour = b->neighbour};
+
+    section.network.layers = (int)b->model.layers;
+    for (uint32_t l = 0; l <= b->model.layers; l++)
+        section.network.width[l] = (int)b->model.width[l];
+    return section;
+}
+
+struct writer {
+    unsigned char *bytes; /* NULL: only count */
+    size_t used;
+};
+
+static void put(struct writer *w, const void *data, size_t count, size_t element)
+{
+    size_t size = count * element, padded = (size + 7) / 8 * 8;
+
+    if (w->bytes && size) {
+        memset(w->bytes + w->used + size, 0, padded - size);
+        memcpy(w->bytes + w->used, data, size);
+    }
+    w->used += padded;
+}
+
+static void put_all(struct writer *w, const struct dlt_build *b)
+{
+    const struct dlt_file_model *m = &b->model;
+    struct dlt_section section = dlt_build_section(b);
+    size_t parameters = 0;
+
+    if (m->ratio == DLT_RATIO_NETWORK)
+        parameters = dlt_network_parameters(&section.network);
+    else if (m->ratio == DLT_RATIO_KERNEL)
+        parameters = m->points;
+    put(w, m, 1, sizeof *m);
+    put(w, b->coefficient, m->columns, sizeof *b->coefficient);
+    put(w, b->input, m->inputs, sizeof *b->input);
+    put(w, b->input_mean, m->inputs, sizeof *b->input_mean);
+    put(w, b->input_scale, m->inputs, sizeof *b->input_scale);
+    put(w, b->parameter, parameters, sizeof *b->parameter);
+    put(w, b->point, (size_t)m->points * m->inputs, sizeof *b->point);
+    put(w, b->axis, m->axes, sizeof *b->axis);
+    put(w, b->axis_mean, m->axes, sizeof *b->axis_mean);
+    put(w, b->axis_scale, m->axes, sizeof *b->axis_scale);
+    put(w, b->axis_low, m->axes, sizeof *b->axis_low);
+    put(w, b->axis_high, m->axes, sizeof *b->axis_high);
+    put(w, b->neighbour, (size_t)m->neighbours * m->axes, sizeof *b->neighbour);
+}
+
+int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t *size)
+{
+    struct writer writer = {0};
+
+    put_all(&writer, build);
+    *size = writer.used;
+    writer = (struct writer){.bytes = malloc(*size)};
+    if (!writer.bytes)
+        return -1;
+    put_all(&writer, build);
+    *bytes = writer.bytes;
+    return 0;
+}
+
+void dlt_build_input(const struct dlt_build *b, const struct dlt_device *device,
+                     const struct dlt_record *record, double cost_s, float *input)
+{
+    const float most = 6; /* as in dlt_section_ratio */
+    struct dlt_numbers features;
+
+    dlt_features(record, device, cost_s, &features);
+    for (uint32_t i = 0; i < b->model.inputs; i++) {
+        float z = ((float)features.value[b->input[i]] - b->input_mean[i]) * b->input_scale[i];
+
+        input[i] = z > most ? most : z < -most ? -most : z;
+    }
+}
+
+/* Which features vary, and their mean and standard deviation. */
+static void choose_inputs(struct dlt_build *b, const struct dlt_rows *rows, const double *cost,
+                          bool (*wanted)(const char *name))
+{
+    double sum[DLT_FEATURES_MAX] = {0}, squares[DLT_FEATURES_MAX] = {0};
+    double shift[DLT_FEATURES_MAX] = {0};
+    struct dlt_numbers features = {0};
+
+    for (size_t r = 0; r < rows->count; r++) {
+        dlt_features(&rows->row[r]->record, rows->device, cost[r], &features);
+        for (size_t i = 0; i < features.count; i++) {
+            double value = features.value[i];
+
+            shift[i] = r == 0 ? value : shift[i];
+            sum[i] += value - shift[i];
+            squares[i] += (value - shift[i]) * (value - shift[i]);
+        }
+    }
+    b->model.inputs = 0;
+    for (size_t i = 0; i < features.count; i++) {
+        double mean = sum[i] / (double)rows->count;
+        double variance = squares[i] / (double)rows->count - mean * mean;
+
+        if (!(variance > 1e-10) || (wanted && !wanted(features.name[i])))
+            continue;
+        b->input[b->model.inputs] = (uint16_t)i;
+        b->input_mean[b->model.inputs] = (float)(shift[i] + mean);
+        b->input_scale[b->model.inputs++] = (float)(1 / sqrt(variance));
+    }
+}
+
+static void standardise_target(struct dlt_build *b, const struct dlt_rows *rows, const double *cost,
+                               float *y)
+{
+    double sum = 0, squares = 0, count = (double)rows->count;
+    double low = INFINITY, high = -INFINITY;
+
+    for (size_t r = 0; r < rows->count; r++) {
+        double ratio = log(rows->row[r]->seconds / cost[r]);
+
+        sum += ratio;
+        squares += ratio * ratio;
+        low = fmin(low, ratio);
+        high = fmax(high, ratio);
+    }
+    b->model.target_mean = sum / count;
+    b->model.target_scale = sqrt(fmax(squares / count - sum / count * (sum / count), 1e-8));
+    b->model.ratio_low = low;
+    b->model.ratio_high = high;
+    for (size_t r = 0; r < rows->count; r++)
+        y[r] = (float)((log(rows->row[r]->seconds / cost[r]) - b->model.target_mean) /
+                       b->model.target_scale);
+}
+
+int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
+                     bool (*wanted)(const char *name), float **x, float **y)
+{
+    struct dlt_section section = dlt_build_section(b);
+    double *cost = malloc((rows->count + 1) * sizeof *cost);
+
+    *x = *y = NULL;
+    if (!cost)
+        return -1;
+    for (size_t r = 0; r < rows->count; r++)
+        cost[r] = dlt_section_cost(&section, &rows->row[r]->record);
+    choose_inputs(b, rows, cost, wanted);
+    *x = malloc((rows->count * b->model.inputs + 1) * sizeof **x);
+    *y = malloc((rows->count + 1) * sizeof **y);
+    if (!*x || !*y) {
+        free(cost);
+        free(*x);
+        free(*y);
+        return -1;
+    }
+    standardise_target(b, rows, cost, *y);
+    for (size_t r = 0; r < rows->count; r++)
+        dlt_build_input(b, rows->device, &rows->row[r]->record, cost[r], *x + r * b->model.inputs);
+    free(cost);
+    return 0;
+}

@@ -1,0 +1,94 @@
+/*
+ * model_build.h - a section while it is being learned, and the parts that fill it in.
+ *
+ * The order: dlt_fit_cost, then dlt_fit_density, then one of the ratios, then (with rows that none
+ * of those saw) dlt_calibrate.
+ */
+#ifndef DLT_LEARN_MODEL_BUILD_H
+#define DLT_LEARN_MODEL_BUILD_H
+
+#include "learn/corpus.h"
+#include "learn/random.h"
+#include "predict/section.h"
+
+/* Owns its arrays; a section's arrays point into them once dlt_build_section was called. */
+struct dlt_build {
+    struct dlt_file_model model;
+    double coefficient[DLT_COLUMNS_MAX];
+    uint16_t input[DLT_FEATURES_MAX];
+    float input_mean[DLT_FEATURES_MAX], input_scale[DLT_FEATURES_MAX];
+    float *parameter; /* malloc'ed */
+    float *point;     /* malloc'ed */
+    uint16_t axis[DLT_COORDINATES_MAX];
+    float axis_mean[DLT_COORDINATES_MAX], axis_scale[DLT_COORDINATES_MAX];
+    float axis_low[DLT_COORDINATES_MAX], axis_high[DLT_COORDINATES_MAX];
+    int16_t *neighbour; /* malloc'ed */
+};
+
+/* Rows of one section: one operator, dtype and math on one device. */
+struct dlt_rows {
+    const struct dlt_row *const *row;
+    size_t count;
+    const struct dlt_device *device;
+};
+
+/* Starts an empty one that knows its column count. */
+void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind);
+void dlt_build_clear(struct dlt_build *build);
+/* The build as prediction sees a section; valid while the build does not change. */
+struct dlt_section dlt_build_section(const struct dlt_build *build);
+/* The bytes that dlt_section_parse reads; malloc'ed. Returns -1 out of memory. */
+int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t *size);
+
+/* All return 0, or -1 out of memory. */
+int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows);
+/* The linear regression on work terms that papers compare with: least squares in seconds. */
+int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows);
+int dlt_fit_density(struct dlt_build *build, const struct dlt_rows *rows,
+                    struct dlt_random *random);
+
+/* Standardised features of rows and the standardised target ln(seconds / cost); fills in the
+ * build's inputs and target. x: rows x model.inputs, y: rows, both malloc'ed. `wanted` filters
+ * features by name; NULL: all that vary. */
+int dlt_fit_features(struct dlt_build *build, const struct dlt_rows *rows,
+                     bool (*wanted)(const char *name), float **x, float **y);
+/* One record's inputs for the build's ratio: model.inputs numbers. */
+void dlt_build_input(const struct dlt_build *build, const struct dlt_device *device,
+                     const struct dlt_record *record, double cost_s, float *input);
+
+int dlt_fit_kernel(struct dlt_build *build, const struct dlt_rows *rows);
+
+struct dlt_network_settings {
+    int members; /* networks of the ensemble */
+    int epochs;
+    int student[2]; /* widths of the network that stands for it; 0: the best member itself */
+    int student_epochs;
+    double synthetic; /* made-up configurations for each measured one */
+    int threads;
+    uint64_t seed, stream;
+};
+int dlt_fit_network(struct dlt_build *build, const struct dlt_rows *rows,
+                    const struct dlt_network_settings *settings);
+
+/* A row that was held out, and what a model that did not see it says. */
+struct dlt_held_out {
+    double seconds, cost_s, ratio, distance, outside;
+    double terms[DLT_SIGMA_TERMS];
+};
+void dlt_hold_out(const struct dlt_build *build, const struct dlt_rows *rows,
+                  struct dlt_held_out *held_out);
+
+/* Distance thresholds and the spread, from held-out rows; and the accuracy on them. */
+struct dlt_accuracy {
+    size_t count;
+    double rmse_s, mape, median_ape, coverage90, mean_width;
+};
+int dlt_calibrate(struct dlt_build *build, struct dlt_held_out *held_out, size_t count,
+                  struct dlt_accuracy *accuracy);
+
+/* Made-up records near measured ones: sizes moved and exchanged. Returns false where the attempt
+ * is not a valid record. */
+bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random,
+                    struct dlt_record *record);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "learn/train.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "learn/fit_section.h"
+#include "learn/parallel.h"
+
+/* Sections are told apart by these; rows of one lie side by side once sorted. */
+static int compare_keys(const struct dlt_row *a, const struct dlt_row *b)
+{
+    if (a->group != b->group)
+        return a->group < b->group ? -1 : 1;
+    if (a->record.kind != b->record.kind)
+        return a->record.kind < b->record.kind ? -1 : 1;
+    if (a->record.dtype != b->record.dtype)
+        return a->record.dtype < b->record.dtype ? -1 : 1;
+    return (a->record.math > b->record.math) - (a->record.math < b->record.math);
+}
+
+/* Rows of one key keep the order of the files. */
+static int compare_rows(const void *a, const void *b)
+{
+    const struct dlt_row *x = *(const struct dlt_row *const *)a;
+    const struct dlt_row *y = *(const struct dlt_row *const *)b;
+    int keys = compare_keys(x, y);
+
+    return keys ? keys : (x > y) - (x < y);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The value that 2 % of the count values exceed; 0 of none. Sorts. */
+static double nearly_largest(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, ascending);
+    return count ? value[(count - 1) - (count - 1) / 50] : 0;
+}
+
+/* Rates that the device reached, for operators that nobody measured on it. Products tell the
+ * arithmetic rate; every row tells about bandwidth. */
+static int measure_rates(const struct dlt_corpus *corpus, uint32_t group,
+                         struct dlt_file_entry *entry)
+{
+    size_t room = corpus->group[group].rows + 1, products = 0, rows = 0;
+    double *flops = malloc(room * sizeof *flops), *bytes = malloc(room * sizeof *bytes);
+
+    for (size_t r = 0; flops && bytes && r < corpus->row_count; r++) {
+        const struct dlt_row *row = &corpus->row[r];
+        struct dlt_work work;
+
+        if (row->group != group || row->record.cache == DLT_CACHE_WARM)
+            continue;
+        dlt_record_work(&row->record, &work);
+        if (work.macs > 0 && row->record.dtype == DLT_FLOAT32 && row->record.math == DLT_IEEE)
+            flops[products++] = work.flops / row->seconds;
+        bytes[rows++] = work.bytes / row->seconds;
+        if (entry->floor_s == 0 || row->seconds < entry->floor_s)
+            entry->floor_s = row->seconds;
+    }
+    if (flops && bytes) {
+        entry->flops_s = nearly_largest(flops, products);
+        entry->bytes_s = nearly_largest(bytes, rows);
+    }
+    free(flops);
+    free(bytes);
+    return flops && bytes ? 0 : -1;
+}
+
+static int add_entries(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer)
+{
+    for (uint32_t g = 0; g < corpus->group_count; g++) {
+        struct dlt_file_entry entry;
+
+        memset(&entry, 0, sizeof entry);
+        entry.device = corpus->group[g].device;
+        entry.software = corpus->group[g].software;
+        entry.threads = corpus->group[g].threads;
+        entry.rows = corpus->group[g].rows;
+        if (measure_rates(corpus, g, &entry) || dlt_profile_writer_entry(writer, &entry))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_sources(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer)
+{
+    for (size_t i = 0; i < corpus->source_count; i++) {
+        const struct dlt_source *s = &corpus->source[i];
+        struct dlt_file_source source;
+
+        memset(&source, 0, sizeof source);
+        dlt_text_copy(source.path, sizeof source.path, s->path);
+        dlt_text_copy(source.text, sizeof source.text, s->header.source);
+        source.size = s->size;
+        source.digest = s->digest;
+        source.rows = s->rows + s->runs;
+        if (dlt_profile_writer_source(writer, &source))
+            return -1;
+    }
+    return 0;
+}
+
+static int add_section(const struct dlt_row *const *row, size_t count,
+                       const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+                       struct dlt_profile_writer *writer)
+{
+    const struct dlt_record *first = &row[0]->record;
+    struct dlt_rows rows = {
+        .row = row, .count = count, .device = &corpus->group[row[0]->group].device};
+    struct dlt_fit_settings fit = {.method = settings->method,
+                                   .seed = settings->seed,
+                                   .stream = writer->section_count + 1,
+                                   .threads = settings->threads};
+    struct dlt_file_section index;
+    struct dlt_accuracy accuracy;
+    unsigned char *bytes;
+    size_t size;
+
+    memset(&index, 0, sizeof index);
+    if (dlt_fit_section(&rows, &fit, &bytes, &size, &accuracy))
+        return -1;
+    dlt_text_copy(index.kind, sizeof index.kind, first->kind->name);
+    index.entry = row[0]->group;
+    for (size_t r = 0; r < count; r++)
+        index.passes |= 1U << row[r]->record.pass;
+    index.dtype = (uint32_t)first->dtype;
+    index.math = (uint32_t)first->math;
+    index.basis = DLT_BASIS_MEASURED;
+    index.rows = (uint32_t)count;
+    index.size = size;
+    index.held_out = accuracy.count;
+    index.rmse_s = accuracy.rmse_s;
+    index.mape = accuracy.mape;
+    index.median_ape = accuracy.median_ape;
+    index.coverage90 = accuracy.coverage90;
+    index.mean_width = accuracy.mean_width;
+    return dlt_profile_writer_section(writer, &index, bytes);
+}
+
+static size_t rows_alike(const struct dlt_row *const *row, size_t from, size_t count)
+{
+    size_t to = from + 1;
+
+    while (to < count && compare_keys(row[from], row[to]) == 0)
+        to++;
+    return to - from;
+}
+
+static int add_sections(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+                        struct dlt_profile_writer *writer, const struct dlt_row **row)
+{
+    struct dlt_train_progress progress = {0};
+
+    for (size_t r = 0; r < corpus->row_count; r++)
+        row[r] = &corpus->row[r];
+    qsort(row, corpus->row_count, sizeof *row, compare_rows);
+    for (size_t r = 0; r < corpus->row_count; r += rows_alike(row, r, corpus->row_count))
+        progress.count++;
+    for (size_t r = 0; r < corpus->row_count;) {
+        size_t count = rows_alike(row, r, corpus->row_count);
+
+        progress.device = corpus->group[row[r]->group].device.name;
+        progress.kind = row[r]->record.kind->name;
+        progress.rows = count;
+        if (settings->progress)
+            settings->progress(settings->context, &progress);
+        if (add_section(row + r, count, corpus, settings, writer))
+            return -1;
+        progress.done++;
+        r += count;
+    }
+    return 0;
+}
+
+int dlt_train(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+              struct dlt_profile_writer *writer, struct dlt_error *error)
+{
+    struct dlt_train_settings s = *settings;
+    const struct dlt_row **row;
+    int result = -1;
+
+    if (corpus->row_count == 0)
+        return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
+                               "measure some with `dlbench run`");
+    if (s.threads <= 0)
+        s.threads = dlt_parallel_cpus();
+    openblas_set_num_threads(1);
+    row = malloc(corpus->row_count * sizeof *row);
+    if (row && !add_entries(corpus, writer) && !add_sources(corpus, writer))
+        result = add_sections(corpus, &s, writer, row);
+    free(row);
+    return result == 0 ? 0 : dlt_fail_memory(error);
+}

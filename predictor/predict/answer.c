@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "predict/section.h"
+
+enum { NEAREST = 3 };
+
+static const double least_s = 1e-6;
+
+double dlt_section_cost(const struct dlt_section *section, const struct dlt_record *record)
+{
+    struct dlt_numbers columns;
+    double sum = 0;
+
+    dlt_columns(record, &columns);
+    for (size_t i = 0; i < columns.count && i < section->model.columns; i++)
+        sum += section->coefficient[i] * columns.value[i];
+    return fmax(sum, fmax(section->model.floor_s, least_s));
+}
+
+double dlt_section_update_cost(const struct dlt_section *section, const struct dlt_record *record,
+                               bool input_only)
+{
+    struct dlt_numbers columns;
+    double sum = 0;
+
+    dlt_columns(record, &columns);
+    for (size_t i = 0; i < columns.count && i < section->model.columns; i++)
+        if (input_only ? dlt_column_is_input_update(columns.name[i])
+                       : dlt_column_is_update(columns.name[i]))
+            sum += section->coefficient[i] * columns.value[i];
+    return sum;
+}
+
+static double neighbour_distance(const struct dlt_section *s, const float *at)
+{
+    double nearest[NEAREST] = {INFINITY, INFINITY, INFINITY};
+    uint32_t axes = s->model.axes;
+    double sum = 0;
+    int found = 0;
+
+    for (uint32_t n = 0; n < s->model.neighbours; n++) {
+        const int16_t *row = s->neighbour + (size_t)n * axes;
+        float squared = 0;
+
+        for (uint32_t a = 0; a < axes; a++) {
+            float apart = at[a] - (float)row[a] * (1.0f / DLT_NEIGHBOUR_UNIT);
+
+            squared += apart * apart;
+        }
+        for (int k = 0; k < NEAREST; k++) {
+            if (squared < nearest[k]) {
+                for (int later = NEAREST - 1; later > k; later--)
+                    nearest[later] = nearest[later - 1];
+                nearest[k] = squared;
+                break;
+            }
+        }
+    }
+    for (; found < NEAREST && isfinite(nearest[found]); found++)
+        sum += sqrt(nearest[found]);
+    return found ? sum / found : 0;
+}
+
+double dlt_section_distance(const struct dlt_section *s, const struct dlt_record *record,
+                            double *outside)
+{
+    const double most = 15; /* what the stored rows can hold */
+    float at[DLT_COORDINATES_MAX];
+    struct dlt_numbers coordinates;
+    double beyond = 0;
+
+    dlt_coordinates(record, &coordinates);
+    for (uint32_t a = 0; a < s->model.axes; a++) {
+        size_t position = s->axis[a];
+        double value = position < coordinates.count ? coordinates.value[position] : 0;
+        double z = (value - (double)s->axis_mean[a]) * (double)s->axis_scale[a];
+        double past = fmax(fmax(z - (double)s->axis_high[a], (double)s->axis_low[a] - z), 0);
+
+        at[a] = (float)fmin(fmax(z, -most), most);
+        beyond += past * past;
+    }
+    *outside = sqrt(beyond);
+    return neighbour_distance(s, at);
+}
+
+double dlt_section_extrapolation(const struct dlt_section *s, double distance, double outside)
+{
+    const double all_outside = 2; /* standard deviations beyond a range */
+    double far = s->model.far > s->model.near ? s->model.far : s->model.near + 1;
+    double by_distance = (distance - s->model.near) / (far - s->model.near);
+    double by_range = outside / all_outside;
+    double larger = fmax(by_distance, by_range);
+
+    return larger > 0 ? fmin(larger, 1) : 0;
+}
+
+double dlt_kernel(double squared_distance, double length)
+{
+    double d = sqrt(3 * squared_distance) / length;
+
+    return (1 + d) * exp(-d);
+}
+
+static double kernel_output(const struct dlt_section *s, const float *input)
+{
+    uint32_t inputs = s->model.inputs;
+    double sum = 0;
+
+    for (uint32_t p = 0; p < s->model.points; p++) {
+        const float *point = s->point + (size_t)p * inputs;
+        double squared = 0;
+
+        for (uint32_t i = 0; i < inputs; i++) {
+            double apart = (double)input[i] - (double)point[i];
+
+            squared += apart * apart;
+        }
+        sum += (double)s->parameter[p] * dlt_kernel(squared, s->model.kernel_length);
+    }
+    return sum;
+}
+
+double dlt_section_ratio(const struct dlt_section *s, const struct dlt_device *device,
+                         const struct dlt_record *record, double cost_s)
+{
+    const struct dlt_file_model *m = &s->model;
+    const float most = 6; /* standard deviations: learners see features clipped to this */
+    float input[DLT_FEATURES_MAX];
+    struct dlt_numbers features;
+    double output;
+
+    if (m->ratio == DLT_RATIO_NONE)
+        return 0;
+    dlt_features(record, device, cost_s, &features);
+    for (uint32_t i = 0; i < m->inputs; i++) {
+        size_t position = s->input[i];
+        float value = position < features.count ? (float)features.value[position] : 0;
+        float z = (value - s->input_mean[i]) * s->input_scale[i];
+
+        input[i] = z > most ? most : z < -most ? -most : z;
+    }
+    if (m->ratio == DLT_RATIO_NETWORK)
+        output = (double)dlt_network_run(&s->network, s->parameter, input);
+    else
+        output = kernel_output(s, input);
+    output = m->target_mean + m->target_scale * output;
+    return fmin(fmax(output, m->ratio_low), m->ratio_high);
+}
+
+void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_record *record,
+                             double cost_s, double distance, double terms[DLT_SIGMA_TERMS])
+{
+    const struct dlt_file_model *m = &s->model;
+    struct dlt_parts parts = dlt_pass_parts(record->pass);
+    double cost = m->cost_scale > 0 ? (log(cost_s) - m->cost_mean) / m->cost_scale : 0;
+
+    cost = fmin(fmax(cost, -3), 3);
+    terms[0] = 1;
+    terms[1] = m->near > 0 ? fmin(distance / m->near, 1.5) : 0;
+    terms[2] = cost;
+    terms[3] = cost * cost;
+    terms[4] = parts.data || parts.weight;
+    terms[5] = parts.update;
+}
+
+static double sigma_inside(const struct dlt_section *s, const double terms[DLT_SIGMA_TERMS])
+{
+    double ln_sigma = 0;
+
+    for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+        ln_sigma += s->model.sigma[i] * terms[i];
+    return fmin(fmax(exp(ln_sigma), s->model.sigma_low), s->model.sigma_high);
+}
+
+void dlt_section_answer(const struct dlt_section *s, const struct dlt_device *device,
+                        const struct dlt_record *record, struct dlt_answer *answer)
+{
+    double terms[DLT_SIGMA_TERMS];
+    double outside, distance = dlt_section_distance(s, record, &outside);
+    double cost_s = dlt_section_cost(s, record);
+    double apart = dlt_section_extrapolation(s, distance, outside);
+    double ratio = dlt_section_ratio(s, device, record, cost_s);
+
+    dlt_section_sigma_terms(s, record, cost_s, distance, terms);
+    answer->cost_s = cost_s;
+    answer->extrapolated = apart;
+    answer->seconds = fmax(cost_s * exp((1 - apart) * ratio), s->model.floor_s);
+    answer->sigma = (1 - apart) * sigma_inside(s, terms) + apart * s->model.sigma_far;
+}

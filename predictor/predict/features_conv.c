@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Convolutions. The features say what the algorithms of cuDNN and oneDNN are sensitive to: padding
+ * of channels to vector and tile widths, tile sizes of FFT convolutions, Winograd's 2 x 2 and 4 x 4
+ * output tiles, and the sizes where one algorithm takes over from another.
+ */
+#include <math.h>
+
+#include "predict/features.h"
+
+static double next_power_of_two(double x)
+{
+    return exp2(ceil(log2(fmax(x, 1))));
+}
+
+struct dlt_geometry dlt_geometry_of(const struct dlt_record *record)
+{
+    const struct dlt_spatial *s = &record->u.spatial;
+    int dims = record->kind->dims;
+    double in = 1, stride = 1, dilation = 1, padding = 0;
+    struct dlt_geometry g = {.batch = (double)s->batch,
+                             .in_channels = (double)(s->in_channels / s->groups),
+                             .out_channels = (double)(s->out_channels / s->groups),
+                             .groups = (double)s->groups,
+                             .window = 1,
+                             .plane = 1};
+
+    for (int d = 0; d < dims; d++) {
+        in *= (double)s->in_size[d];
+        stride *= (double)s->stride[d];
+        dilation *= (double)s->dilation[d];
+        padding += (double)(s->padding[d][0] + s->padding[d][1]);
+        g.window *= (double)s->kernel[d];
+        g.plane *= (double)dlt_spatial_out(s, d);
+    }
+    g.in = dims == 2 ? sqrt(in) : pow(in, 1.0 / dims);
+    g.out = dims == 2 ? sqrt(g.plane) : pow(g.plane, 1.0 / dims);
+    g.kernel = dims == 2 ? sqrt(g.window) : pow(g.window, 1.0 / dims);
+    g.stride = dims == 2 ? sqrt(stride) : pow(stride, 1.0 / dims);
+    g.dilation = dims == 2 ? sqrt(dilation) : pow(dilation, 1.0 / dims);
+    g.padding = padding / dims;
+    return g;
+}
+
+static void channel_features(const struct dlt_geometry *g, const struct dlt_work *work,
+                             struct dlt_numbers *f)
+{
+    static const double tiles[] = {16, 32, 64, 128};
+
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
+        dlt_numbers_add(f, "q co", dlt_padding_waste(g->out_channels, tiles[t]));
+        dlt_numbers_add(f, "q ci", dlt_padding_waste(g->in_channels, tiles[t]));
+    }
+    dlt_numbers_add(f, "q co 256", dlt_padding_waste(g->out_channels, 256));
+    dlt_numbers_add(f, "q M 64", dlt_padding_waste(work->m, 64));
+    dlt_numbers_add(f, "q M 128", dlt_padding_waste(work->m, 128));
+    dlt_numbers_add(f, "q K 8", dlt_padding_waste(work->k, 8));
+    dlt_numbers_add(f, "q K 32", dlt_padding_waste(work->k, 32));
+    dlt_numbers_add(f, "q K 128", dlt_padding_waste(work->k, 128));
+    dlt_numbers_add(f, "q co k k 8", dlt_padding_waste(g->out_channels * g->window, 8));
+    dlt_numbers_add(f, "co % 4", fmod(g->out_channels, 4) == 0);
+    dlt_numbers_add(f, "co % 8", fmod(g->out_channels, 8) == 0);
+    dlt_numbers_add(f, "ci % 4", fmod(g->in_channels, 4) == 0);
+    dlt_numbers_add(f, "ci % 8", fmod(g->in_channels, 8) == 0);
+}
+
+static void shape_features(const struct dlt_geometry *g, const struct dlt_work *work,
+                           struct dlt_numbers *f)
+{
+    double odd_padding = fmod(g->padding, 2);
+
+    for (int k = 1; k <= 7; k++)
+        dlt_numbers_add(f, "k =", g->kernel == k);
+    for (int s = 1; s <= 4; s++)
+        dlt_numbers_add(f, "s =", g->stride == s);
+    dlt_numbers_add(f, "odd padding", odd_padding);
+    dlt_numbers_add(f, "k=1,s=1", g->kernel == 1 && g->stride == 1);
+    dlt_numbers_add(f, "k=3,s=1", g->kernel == 3 && g->stride == 1);
+    dlt_numbers_add(f, "k=5,s=1", g->kernel == 5 && g->stride == 1);
+    dlt_numbers_add(f, "k=H,valid", g->kernel == g->in && g->padding == 0);
+    dlt_numbers_add(f, "o=1", g->out == 1);
+    dlt_numbers_add(f, "s>k", g->stride > g->kernel);
+    dlt_numbers_add(f, "s=1 ln macs", g->stride == 1 ? log(fmax(work->macs, 1)) : 0);
+    dlt_numbers_add(f, "q o 2", dlt_padding_waste(g->out, 2));
+    dlt_numbers_add(f, "q o 4", dlt_padding_waste(g->out, 4));
+    dlt_numbers_add(f, "groups > 1", g->groups > 1);
+    dlt_numbers_add(f, "depthwise", g->groups > 1 && g->in_channels == 1);
+    dlt_numbers_add(f, "ln groups", log(g->groups));
+    dlt_numbers_add(f, "ln dilation", log(g->dilation));
+}
+
+/* Sizes of the transforms of FFT convolutions: of the whole image, and in tiles of 32 x 32. */
+static void fft_features(const struct dlt_geometry *g, const struct dlt_work *work,
+                         struct dlt_numbers *f)
+{
+    double padded = g->in + g->padding;
+    double useful = fmax(33 - g->kernel, 1);
+    double tiles = ceil(g->out / useful);
+    double size = next_power_of_two(fmax(padded, g->out + g->kernel - 1));
+    double first = g->stride == 1;
+    double ln_macs = log(fmax(work->macs, 1));
+    double tiled_macs =
+        g->batch * tiles * tiles * 1024 * g->groups * g->in_channels * g->out_channels;
+    double tiled_transforms = (g->batch * g->in_channels + g->batch * g->out_channels +
+                               g->in_channels * g->out_channels) *
+                              g->groups * tiles * tiles * 10240;
+
+    dlt_numbers_add(f, "fft padded", log(next_power_of_two(padded + g->kernel - 1) / padded));
+    dlt_numbers_add(f, "fft input", log(next_power_of_two(g->in + g->kernel - 1) / g->in));
+    dlt_numbers_add(f, "q Hp r", dlt_padding_waste(padded, useful));
+    dlt_numbers_add(f, "q o r", dlt_padding_waste(g->out, useful));
+    dlt_numbers_add(f, "q H r", dlt_padding_waste(g->in, useful));
+    dlt_numbers_add(f, "ln tiles", log(tiles));
+    dlt_numbers_add(f, "ln n", log(size));
+    dlt_numbers_add(f, "n <= 256", size <= 256);
+    dlt_numbers_add(f, "s=1 ln n/Hp", first * log(size / padded));
+    dlt_numbers_add(f, "s=1 q o r", first * dlt_padding_waste(g->out, useful));
+    dlt_numbers_add(f, "tiled macs", log(tiled_macs + 1) - ln_macs);
+    dlt_numbers_add(f, "tiled transforms", log(tiled_transforms) - ln_macs);
+}
+
+void dlt_features_convolution(const struct dlt_record *record, const struct dlt_work *work,
+                              struct dlt_numbers *f)
+{
+    struct dlt_geometry g = dlt_geometry_of(record);
+    double ln_padded_in = log(g.in + g.padding);
+
+    dlt_numbers_add(f, "bias", (double)record->u.spatial.bias);
+    dlt_numbers_add(f, "padded", g.padding > 0);
+    dlt_numbers_add(f, "ln b", log(g.batch));
+    dlt_numbers_add(f, "ln ci", log(g.in_channels));
+    dlt_numbers_add(f, "ln co", log(g.out_channels));
+    dlt_numbers_add(f, "ln macs", log(fmax(work->macs, 1)));
+    dlt_numbers_add(f, "ln H", log(g.in));
+    dlt_numbers_add(f, "ln Hp", ln_padded_in);
+    dlt_numbers_add(f, "ln k", log(g.kernel));
+    dlt_numbers_add(f, "ln s", log(g.stride));
+    dlt_numbers_add(f, "ln o", log(fmax(g.out, 1)));
+    dlt_numbers_add(f, "ln M", log(work->m));
+    dlt_numbers_add(f, "ln K", log(work->k));
+    dlt_numbers_add(f, "ln ci/co", log(g.in_channels / g.out_channels));
+    channel_features(&g, work, f);
+    shape_features(&g, work, f);
+    fft_features(&g, work, f);
+}

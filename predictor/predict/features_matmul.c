@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Matrix products: the cost model's columns of conv*d, dense and bmm, and the features of dense and
+ * bmm, which say how a product of m x k by k x n falls into the tiles of a GEMM and those over the
+ * multiprocessors.
+ */
+#include <math.h>
+
+#include "predict/features.h"
+
+/* Columns of one part of a pass: what every product moves and computes. here: 1 or 0. */
+static void part_columns(const struct dlt_record *record, const struct dlt_work *w, double here,
+                         bool activated, struct dlt_numbers *c)
+{
+    double macs = w->batch * w->m * w->n * w->k;
+    double cold = here * (record->cache != DLT_CACHE_WARM);
+
+    dlt_numbers_add(c, "1", here);
+    dlt_numbers_add(c, "I", here * w->input);
+    dlt_numbers_add(c, "O", here * w->output);
+    dlt_numbers_add(c, "W", here * w->weights);
+    dlt_numbers_add(c, "cold I", cold * w->input);
+    dlt_numbers_add(c, "cold O", cold * w->output);
+    dlt_numbers_add(c, "cold W", cold * w->weights);
+    dlt_numbers_add(c, "macs", here * macs);
+    for (int function = 1; activated && function < DLT_ADD; function++)
+        dlt_numbers_add(c, dlt_function_names[function],
+                        (int)record->activation == function ? here * w->output : 0);
+}
+
+static void convolution_columns(const struct dlt_record *record, const struct dlt_work *w,
+                                double here, struct dlt_numbers *c)
+{
+    struct dlt_geometry g = dlt_geometry_of(record);
+    double macs = here * w->batch * w->m * w->n * w->k;
+
+    dlt_numbers_add(c, "bias O", record->u.spatial.bias ? here * w->output : 0);
+    dlt_numbers_add(c, "odd padding I", fmod(g.padding, 2) * here * w->input);
+    dlt_numbers_add(c, "macs s=1", g.stride == 1 ? macs : 0);
+    dlt_numbers_add(c, "macs s>1", g.stride == 1 ? 0 : macs);
+    dlt_numbers_add(c, "macs k=1", g.kernel == 1 ? macs : 0);
+    dlt_numbers_add(c, "macs k=3,s=1", g.kernel == 3 && g.stride == 1 ? macs : 0);
+    dlt_numbers_add(c, "MK", here * w->batch * w->m * w->k);
+    dlt_numbers_add(c, "macs groups", g.groups > 1 ? macs : 0);
+    dlt_numbers_add(c, "I groups", g.groups > 1 ? here * w->input : 0);
+}
+
+void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *work,
+                        struct dlt_numbers *c)
+{
+    struct dlt_parts parts = dlt_pass_parts(record->pass);
+    double touches = dlt_optimizer_touches(record->optimizer);
+    const bool here[] = {parts.forward, parts.data, parts.weight};
+
+    for (int part = 0; part < 3; part++) {
+        part_columns(record, work, here[part], part < 2, c);
+        if (record->kind->dims > 0)
+            convolution_columns(record, work, here[part], c);
+    }
+    for (int optimizer = 1; optimizer < DLT_OPTIMIZERS; optimizer++) {
+        double on = parts.update && (int)record->optimizer == optimizer;
+
+        dlt_numbers_add(c, "update", on);
+        dlt_numbers_add(c, "update input", on * touches * work->input);
+        dlt_numbers_add(c, "update weights", on * touches * work->weights);
+    }
+}
+
+void dlt_features_matmul(const struct dlt_record *record, const struct dlt_work *work,
+                         const struct dlt_device *device, struct dlt_numbers *f)
+{
+    double m = work->m, n = work->n, k = work->k;
+    double sms = device->sms > 0 ? device->sms : fmax((double)record->threads, 1);
+    double tiles = work->batch * ceil(m / 128) * ceil(n / 64);
+    struct dlt_parts parts = dlt_pass_parts(record->pass);
+    static const double widths[] = {8, 16, 32, 64, 128, 256, 512, 1024};
+    static const double rows[] = {8, 16, 32, 128};
+    static const int divisors[] = {2, 4, 8, 32};
+
+    dlt_numbers_add(f, "bias", (double)record->u.matmul.bias);
+    dlt_numbers_add(f, "ln m", log(m));
+    dlt_numbers_add(f, "ln n", log(n));
+    dlt_numbers_add(f, "ln k", log(k));
+    dlt_numbers_add(f, "ln products", log(work->batch));
+    dlt_numbers_add(f, "ln macs", log(fmax(work->macs, 1)));
+    dlt_numbers_add(f, "ln min", log(fmin(m, n)));
+    dlt_numbers_add(f, "ln m/n", log(m / n));
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        dlt_numbers_add(f, "q n", dlt_padding_waste(n, widths[i]));
+        dlt_numbers_add(f, "q k", dlt_padding_waste(k, widths[i]));
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        dlt_numbers_add(f, "q m", dlt_padding_waste(m, rows[i]));
+    for (size_t i = 0; i < sizeof divisors / sizeof *divisors; i++) {
+        dlt_numbers_add(f, "n %", fmod(n, divisors[i]) == 0);
+        dlt_numbers_add(f, "k %", fmod(k, divisors[i]) == 0);
+        dlt_numbers_add(f, "m %", fmod(m, divisors[i]) == 0);
+    }
+    dlt_numbers_add(f, "ln waves", log(tiles / sms));
+    dlt_numbers_add(f, "q waves", dlt_padding_waste(tiles, sms));
+    tiles = work->batch * ceil(m / 32) * ceil(n / 32);
+    dlt_numbers_add(f, "ln waves 32", log(tiles / sms));
+    dlt_numbers_add(f, "q waves 32", dlt_padding_waste(tiles, sms));
+    for (int b = 8; b <= 56; b += 8)
+        dlt_numbers_add(f, "m >", m > b);
+    for (int b = 1; b <= 4; b *= 2)
+        dlt_numbers_add(f, "m <=", m <= b);
+    dlt_numbers_add(f, "backward ln W", parts.data || parts.weight ? log(n * k) : 0);
+    dlt_numbers_add(f, "ln bytes/l2",
+                    device->l2_bytes > 0 ? log(work->bytes / device->l2_bytes) : 0);
+}

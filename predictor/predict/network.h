@@ -1,0 +1,39 @@
+/*
+ * network.h - a small feed-forward network: its layout in memory and its forward pass.
+ *
+ * Layers width[0] -> width[1] -> ... -> width[layers]; SiLU after each but the last; the last has
+ * one output. Parameters lie one layer after the other: weights in x out, row-major, then biases.
+ */
+#ifndef DLT_PREDICT_NETWORK_H
+#define DLT_PREDICT_NETWORK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DLT_NETWORK_LAYERS = 4, DLT_NETWORK_WIDTH = 256 };
+
+/* Loops that pay are compiled for several instruction sets and chosen from at load time. */
+#if defined __GNUC__ && !defined __clang__ && defined __x86_64__ &&                                \
+    !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+#define DLT_VECTORISED                                                                             \
+    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#else
+#define DLT_VECTORISED
+#endif
+
+struct dlt_network {
+    int layers;
+    int width[DLT_NETWORK_LAYERS + 1];
+};
+
+/* Parameters of the whole network; 0 if a width is out of range or the last is not 1. */
+size_t dlt_network_parameters(const struct dlt_network *network);
+
+/* x / (1 + exp(-x)) for count numbers, in place: relative error below 1e-6, no library call. */
+void dlt_silu(float *x, size_t count);
+
+/* The output for one input of width[0] numbers. */
+float dlt_network_run(const struct dlt_network *network, const float *parameters,
+                      const float *input);
+
+#endif

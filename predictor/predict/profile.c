@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predict/profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "predict/checksum.h"
+#include "predict/profile_format.h"
+#include "predict/step.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "profiles are little-endian");
+
+static const char retrain[] = "train it again with `dltime train`";
+
+static int damaged(const char *path, const char *what, struct dlt_error *error)
+{
+    return dlt_fail(error, "%s: %s; copy the profile again, or %s", path, what, retrain);
+}
+
+/* A table of the directory: count rows of one size, aligned, inside the directory. */
+static bool table_fits(const struct dlt_file_header *h, uint64_t offset, uint64_t count,
+                       uint64_t size)
+{
+    uint64_t bytes = count * size; /* both below 2^32 */
+
+    return offset % 8 == 0 && offset >= sizeof *h && offset <= h->directory_size &&
+           bytes <= h->directory_size - offset;
+}
+
+static int check_header(const struct dlt_profile *p, struct dlt_error *error)
+{
+    const struct dlt_file_header *h = p->header;
+
+    if (p->size < 16 || memcmp(h->magic, DLT_PROFILE_MAGIC, sizeof h->magic))
+        return dlt_fail(error, "%s: is not a profile of dltime", p->path);
+    if (h->version > DLT_PROFILE_VERSION)
+        return dlt_fail(error,
+                        "%s: written by a newer dltime (profile format %u, this one reads up to "
+                        "%d); upgrade dltime, or %s",
+                        p->path, h->version, DLT_PROFILE_VERSION, retrain);
+    if (p->size < sizeof *h || h->file_size > p->size)
+        return damaged(p->path, "is cut short", error);
+    if (h->version < DLT_PROFILE_VERSION || h->header_size != sizeof *h ||
+        h->entry_size != sizeof *p->entry || h->section_size != sizeof *p->section ||
+        h->step_size != sizeof *p->step || h->source_size != sizeof *p->source)
+        return dlt_fail(error, "%s: written by another dltime (%.*s); %s", p->path,
+                        (int)strnlen(h->producer, sizeof h->producer), h->producer, retrain);
+    if (h->file_size != p->size || h->directory_size > p->size ||
+        !table_fits(h, h->entry_offset, h->entry_count, h->entry_size) ||
+        !table_fits(h, h->section_offset, h->section_count, h->section_size) ||
+        !table_fits(h, h->step_offset, h->step_count, h->step_size) ||
+        !table_fits(h, h->source_offset, h->source_count, h->source_size))
+        return damaged(p->path, "its sizes contradict one another", error);
+    return 0;
+}
+
+/* The directory's checksum, taken with its own field as zero. */
+static uint64_t directory_checksum(const struct dlt_profile *p)
+{
+    struct dlt_file_header copy = *p->header;
+    uint64_t sum;
+
+    copy.directory_checksum = 0;
+    sum = dlt_checksum(&copy, sizeof copy, 0);
+    return dlt_checksum(p->data + sizeof copy, p->header->directory_size - sizeof copy, sum);
+}
+
+static bool text_ends(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL;
+}
+
+#define TEXT_ENDS(field) text_ends(field, sizeof(field))
+
+static bool entry_is_sound(const struct dlt_profile *p, const struct dlt_file_entry *e)
+{
+    const struct dlt_device *d = &e->device;
+    uint64_t end = (uint64_t)e->first_section + e->section_count;
+
+    return TEXT_ENDS(d->name) && TEXT_ENDS(d->vendor) && TEXT_ENDS(d->architecture) &&
+           TEXT_ENDS(d->isa) && TEXT_ENDS(d->interconnect) && TEXT_ENDS(e->software.framework) &&
+           TEXT_ENDS(e->software.backend) && TEXT_ENDS(e->software.cuda) &&
+           (unsigned)e->software.timing < DLT_TIMINGS && e->threads >= 0 && isfinite(e->flops_s) &&
+           isfinite(e->bytes_s) && isfinite(e->floor_s) && end <= p->header->section_count;
+}
+
+static bool section_is_sound(const struct dlt_profile *p, const struct dlt_file_section *s)
+{
+    return TEXT_ENDS(s->kind) && s->entry < p->header->entry_count && s->offset % 8 == 0 &&
+           s->offset >= p->header->directory_size && s->offset <= p->size &&
+           s->size <= p->size - s->offset && s->basis <= DLT_BASIS_MEASURED;
+}
+
+static bool step_is_sound(const struct dlt_profile *p, const struct dlt_file_step *step)
+{
+    const struct dlt_step_parameters *s = &step->parameters;
+
+    return step->entry < p->header->entry_count && isfinite(s->device_factor) &&
+           isfinite(s->constant_s) && isfinite(s->dispatch_s) && isfinite(s->bias_sigma) &&
+           isfinite(s->network_sigma) && isfinite(s->run_sigma) && isfinite(s->networks) &&
+           isfinite(s->runs);
+}
+
+static int check_directory(const struct dlt_profile *p, struct dlt_error *error)
+{
+    const struct dlt_file_header *h = p->header;
+
+    if (directory_checksum(p) != h->directory_checksum)
+        return damaged(p->path, "was altered (the checksum of its index is wrong)", error);
+    if (!TEXT_ENDS(h->producer) || h->entry_count == 0)
+        return damaged(p->path, "holds no device", error);
+    for (uint32_t i = 0; i < h->entry_count; i++)
+        if (!entry_is_sound(p, &p->entry[i]))
+            return damaged(p->path, "one of its devices is not sound", error);
+    for (uint32_t i = 0; i < h->section_count; i++)
+        if (!section_is_sound(p, &p->section[i]))
+            return damaged(p->path, "one of its sections lies outside it", error);
+    for (uint32_t i = 0; i < h->step_count; i++)
+        if (!step_is_sound(p, &p->step[i]))
+            return damaged(p->path, "one of its step parameters is not sound", error);
+    for (uint32_t i = 0; i < h->source_count; i++)
+        if (!TEXT_ENDS(p->source[i].path) || !TEXT_ENDS(p->source[i].text))
+            return damaged(p->path, "one of its sources is not sound", error);
+    return 0;
+}
+
+/* Takes the bytes; destroys the profile where they are refused. */
+static int open_bytes(struct dlt_profile *p, struct dlt_profile **profile, struct dlt_error *error)
+{
+    const struct dlt_file_header *h = (const void *)p->data;
+
+    p->header = h;
+    if (check_header(p, error))
+        goto refuse;
+    p->entry = (const void *)(p->data + h->entry_offset);
+    p->section = (const void *)(p->data + h->section_offset);
+    p->step = (const void *)(p->data + h->step_offset);
+    p->source = (const void *)(p->data + h->source_offset);
+    if (check_directory(p, error))
+        goto refuse;
+    p->state = calloc(h->section_count + 1, sizeof *p->state);
+    if (!p->state) {
+        dlt_fail_memory(error);
+        goto refuse;
+    }
+    *profile = p;
+    return 0;
+refuse:
+    dlt_profile_destroy(p);
+    return -1;
+}
+
+/* Maps a regular file of at least one byte. */
+static int map_file(struct dlt_profile *p, struct dlt_error *error)
+{
+    struct stat status;
+    void *data = MAP_FAILED;
+    int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return dlt_fail(error, "%s: %s", p->path, strerror(errno));
+    if (fstat(fd, &status))
+        dlt_fail(error, "%s: %s", p->path, strerror(errno));
+    else if (!S_ISREG(status.st_mode))
+        dlt_fail(error, "%s: is not a regular file", p->path);
+    else if (status.st_size < 16)
+        dlt_fail(error, "%s: is not a profile of dltime", p->path);
+    else if ((data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
+             MAP_FAILED)
+        dlt_fail(error, "%s: cannot be mapped: %s", p->path, strerror(errno));
+    close(fd);
+    if (data == MAP_FAILED)
+        return -1;
+    p->data = data;
+    p->size = (size_t)status.st_size;
+    p->mapped = true;
+    return 0;
+}
+
+static struct dlt_profile *profile_new(const char *path, struct dlt_error *error)
+{
+    struct dlt_profile *p = calloc(1, sizeof *p);
+
+    if (p)
+        p->path = strdup(path);
+    if (p && p->path)
+        return p;
+    dlt_profile_destroy(p);
+    dlt_fail_memory(error);
+    return NULL;
+}
+
+int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error)
+{
+    struct dlt_profile *p = profile_new(path, error);
+
+    if (!p)
+        return -1;
+    if (map_file(p, error)) {
+        dlt_profile_destroy(p);
+        return -1;
+    }
+    return open_bytes(p, profile, error);
+}
+
+int dlt_profile_from_memory(void *data, size_t size, const char *name, struct dlt_profile **profile,
+                            struct dlt_error *error)
+{
+    struct dlt_profile *p = profile_new(name, error);
+
+    if (!p) {
+        free(data);
+        return -1;
+    }
+    p->data = data;
+    p->size = size;
+    return open_bytes(p, profile, error);
+}
+
+void dlt_profile_destroy(struct dlt_profile *profile)
+{
+    if (!profile)
+        return;
+    if (profile->data && profile->mapped)
+        munmap((void *)(uintptr_t)profile->data, profile->size);
+    else
+        free((void *)(uintptr_t)profile->data);
+    free((void *)profile->state);
+    free(profile->path);
+    free(profile);
+}
+
+/* Several threads may verify the same section at once; they come to the same result. */
+bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_section *section)
+{
+    const struct dlt_file_section *s = &p->section[index];
+    const unsigned char *bytes = p->data + s->offset;
+    unsigned char state = atomic_load_explicit(&p->state[index], memory_order_relaxed);
+
+    section->index = s;
+    if (state == 0) {
+        bool sound = dlt_checksum(bytes, s->size, index) == s->checksum;
+
+        state = sound && dlt_section_parse(bytes, s->size, section) ? 1 : 2;
+        atomic_store_explicit(&p->state[index], state, memory_order_relaxed);
+        return state == 1;
+    }
+    return state == 1 && dlt_section_parse(bytes, s->size, section);
+}
+
+int dlt_profile_check(const struct dlt_profile *p, struct dlt_error *error)
+{
+    for (uint32_t i = 0; i < p->header->section_count; i++)
+        if (atomic_load_explicit(&p->state[i], memory_order_relaxed) == 2)
+            return dlt_fail(error,
+                            "%s: the section of %s was altered (its checksum is wrong); copy the "
+                            "profile again, or %s",
+                            p->path, p->section[i].kind, retrain);
+    return 0;
+}
+
+size_t dlt_profile_entry_count(const struct dlt_profile *profile)
+{
+    return profile->header->entry_count;
+}
+
+const struct dlt_device *dlt_profile_device(const struct dlt_profile *profile, size_t entry)
+{
+    return &profile->entry[entry].device;
+}
+
+const struct dlt_software *dlt_profile_software(const struct dlt_profile *profile, size_t entry)
+{
+    return &profile->entry[entry].software;
+}
+
+int dlt_profile_threads(const struct dlt_profile *profile, size_t entry)
+{
+    return profile->entry[entry].threads;
+}
+
+const char *dlt_profile_path(const struct dlt_profile *profile)
+{
+    return profile->path;
+}
+
+/* How well an entry answers for a thread count: the nearest count first, then the most sections. */
+static double entry_rank(const struct dlt_file_entry *entry, int threads)
+{
+    double apart = 0;
+
+    if (threads > 0 && entry->threads > 0)
+        apart = fabs(log((double)entry->threads / threads));
+    return entry->section_count / 1e4 - apart;
+}
+
+static int no_such_device(const struct dlt_profile *p, const char *device, struct dlt_error *error)
+{
+    char list[512] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < p->header->entry_count && used < sizeof list; i++) {
+        const char *name = p->entry[i].device.name;
+
+        if (i == 0 || strcmp(name, p->entry[i - 1].device.name) != 0)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", name);
+    }
+    if (!device)
+        return dlt_fail(error, "%s: holds several devices; name one of: %s", p->path, list);
+    return dlt_fail(error, "%s: has no device \"%s\"; it has: %s", p->path, device, list);
+}
+
+int dlt_profile_find(const struct dlt_profile *p, const char *device, int threads, size_t *entry,
+                     struct dlt_error *error)
+{
+    const struct dlt_file_entry *best = NULL;
+
+    for (uint32_t i = 0; i < p->header->entry_count; i++) {
+        const struct dlt_file_entry *e = &p->entry[i];
+
+        if (device && !dlt_device_matches(e->device.name, device))
+            continue;
+        if (!device && strcmp(e->device.name, p->entry[0].device.name) != 0)
+            return no_such_device(p, NULL, error);
+        if (!best || entry_rank(e, threads) > entry_rank(best, threads))
+            best = e;
+    }
+    if (!best)
+        return no_such_device(p, device, error);
+    *entry = (size_t)(best - p->entry);
+    return 0;
+}
+
+void dlt_profile_step(const struct dlt_profile *p, size_t entry, enum dlt_framework framework,
+                      struct dlt_step_parameters *parameters)
+{
+    for (uint32_t i = 0; i < p->header->step_count; i++) {
+        if (p->step[i].entry == entry && p->step[i].framework == (uint32_t)framework) {
+            *parameters = p->step[i].parameters;
+            return;
+        }
+    }
+    *parameters = dlt_step_defaults(framework, p->entry[entry].threads > 0);
+}

@@ -1,0 +1,149 @@
+/*
+ * profile_format.h - the bytes of a profile file (*.dlp).
+ *
+ *     header | entries | sections' index | step parameters | sources | sections
+ *
+ * Everything before the sections is the directory, guarded by one checksum; each section has its
+ * own, verified when the section is first used. Little-endian, fixed width, offsets from the start
+ * of the file, everything aligned to 8 bytes. A section is a struct dlt_file_model and its arrays,
+ * one after the other in the order of struct dlt_section, each padded to 8 bytes.
+ */
+#ifndef DLT_PREDICT_PROFILE_FORMAT_H
+#define DLT_PREDICT_PROFILE_FORMAT_H
+
+#include "predict/features.h"
+#include "predict/network.h"
+#include "predict/profile.h"
+
+#define DLT_PROFILE_MAGIC "dltprof\n"
+enum { DLT_PROFILE_VERSION = 1, DLT_SIGMA_TERMS = 6 };
+
+struct dlt_file_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_size;
+    uint64_t file_size;
+    uint64_t directory_size;
+    uint64_t directory_checksum; /* of the directory with this field zero */
+    uint32_t entry_count, section_count, step_count, source_count;
+    uint32_t entry_size, section_size, step_size, source_size;
+    uint64_t entry_offset, section_offset, step_offset, source_offset;
+    int64_t created; /* seconds since 1970 */
+    char producer[48];
+};
+
+struct dlt_file_entry {
+    struct dlt_device device;
+    struct dlt_software software;
+    int32_t threads;
+    uint32_t general; /* 1: learned on several devices, stands for those never measured */
+    double flops_s;   /* the best seen: FLOP/s of float32 products, 0: none */
+    double bytes_s;   /* bytes/s of memory-bound operators, 0: none */
+    double floor_s;   /* the shortest time seen, 0: none */
+    uint64_t rows;
+    uint32_t first_section, section_count;
+};
+
+struct dlt_file_section {
+    char kind[32];
+    uint32_t entry;
+    uint32_t passes; /* bit 1 << enum dlt_pass */
+    uint32_t dtype, math;
+    uint32_t basis; /* enum dlt_basis */
+    uint32_t rows;
+    uint64_t offset, size, checksum;
+    /* Accuracy on rows held out of training (cross-validation where there are few). */
+    uint64_t held_out;
+    double rmse_s, mape, median_ape, coverage90, mean_width;
+};
+
+struct dlt_file_step {
+    uint32_t entry, framework;
+    struct dlt_step_parameters parameters;
+};
+
+struct dlt_file_source {
+    char path[224];
+    char text[160];        /* the header's own `source` */
+    uint64_t size, digest; /* of the file's bytes; dlt_checksum with seed 0 */
+    uint64_t rows;
+};
+
+/* How the cost model is corrected. */
+enum dlt_ratio {
+    DLT_RATIO_NONE,
+    DLT_RATIO_NETWORK, /* one layer: linear */
+    DLT_RATIO_KERNEL,  /* Gaussian process: sum of weight x kernel(distance to a measured row) */
+    DLT_RATIOS
+};
+
+struct dlt_file_model {
+    uint32_t feature_set;
+    uint32_t columns; /* of the kind */
+    uint32_t ratio;   /* enum dlt_ratio */
+    uint32_t inputs;  /* features that the ratio uses */
+    uint32_t layers;  /* network: layers, and their widths */
+    uint32_t width[DLT_NETWORK_LAYERS + 1];
+    uint32_t points;     /* kernel: measured rows kept */
+    uint32_t axes;       /* of the distance */
+    uint32_t neighbours; /* measured rows kept for the distance */
+    uint32_t optimizers; /* bit 1 << enum dlt_optimizer of steps and updates that were measured */
+    uint32_t reserved;
+    double floor_s;                   /* nothing is faster */
+    double target_mean, target_scale; /* ln ratio = mean + scale x output */
+    double ratio_low, ratio_high;     /* of ln ratio in training */
+    double kernel_length;
+    double cost_mean, cost_scale;  /* of ln cost in training */
+    double near, far;              /* distance: within the rows; outside them */
+    double sigma[DLT_SIGMA_TERMS]; /* ln sigma inside: sum of coefficient x term */
+    double sigma_low, sigma_high;  /* range of sigma inside */
+    double sigma_far;              /* of the cost model alone */
+};
+
+/* A section's arrays, pointing into the mapped file. */
+struct dlt_section {
+    const struct dlt_file_section *index;
+    struct dlt_file_model model;
+    struct dlt_network network;
+    const double *coefficient; /* columns */
+    const uint16_t *input;     /* inputs: positions among the features */
+    const float *input_mean;   /* inputs */
+    const float *input_scale;  /* inputs: 1 / standard deviation */
+    const float *parameter;    /* network's, or the kernel's points' weights */
+    const float *point;        /* points x inputs, standardised */
+    const uint16_t *axis;      /* axes: positions among the coordinates */
+    const float *axis_mean;    /* axes */
+    const float *axis_scale;   /* axes */
+    const float *axis_low;     /* axes: range in training, standardised */
+    const float *axis_high;    /* axes */
+    const int16_t *neighbour;  /* neighbours x axes, standardised x DLT_NEIGHBOUR_UNIT */
+};
+enum { DLT_NEIGHBOUR_UNIT = 2048 };
+
+struct dlt_profile {
+    char *path;
+    const unsigned char *data;
+    size_t size;
+    bool mapped; /* else malloc'ed */
+    const struct dlt_file_header *header;
+    const struct dlt_file_entry *entry;
+    const struct dlt_file_section *section;
+    const struct dlt_file_step *step;
+    const struct dlt_file_source *source;
+    _Atomic unsigned char *state; /* of each section: 0 not looked at, 1 sound, 2 damaged */
+};
+
+/* A profile over bytes in memory, which it takes (malloc'ed) even where it fails. name: for
+ * messages. */
+int dlt_profile_from_memory(void *data, size_t size, const char *name, struct dlt_profile **profile,
+                            struct dlt_error *error);
+
+/* Verifies a section on its first use and finds its arrays. Returns false for a damaged one. */
+bool dlt_profile_section(const struct dlt_profile *profile, size_t index,
+                         struct dlt_section *section);
+
+/* Finds and checks the arrays of a section's bytes (8-byte aligned). Returns the bytes used, or 0
+ * where counts and sizes do not agree. */
+size_t dlt_section_parse(const unsigned char *bytes, size_t size, struct dlt_section *section);
+
+#endif

@@ -1,0 +1,51 @@
+/*
+ * section.h - what one section says about one record: cost model x learned ratio, how far the
+ * record lies from the measured ones, and how far the answer may be off.
+ */
+#ifndef DLT_PREDICT_SECTION_H
+#define DLT_PREDICT_SECTION_H
+
+#include "predict/profile_format.h"
+
+struct dlt_answer {
+    double seconds;
+    double cost_s;       /* of the cost model alone */
+    double sigma;        /* of ln seconds */
+    double extrapolated; /* 0 to 1 */
+};
+
+/* Sum of coefficients times columns, at least the floor (1 us where the section has none). */
+double dlt_section_cost(const struct dlt_section *section, const struct dlt_record *record);
+
+/* The part of that sum that updates the layer's input, or the input and the weights. */
+double dlt_section_update_cost(const struct dlt_section *section, const struct dlt_record *record,
+                               bool input_only);
+
+/*
+ * Distance of a record to the rows kept from training: mean over the three nearest, in standardised
+ * coordinates. outside: how far it lies beyond the range of single coordinates.
+ */
+double dlt_section_distance(const struct dlt_section *section, const struct dlt_record *record,
+                            double *outside);
+
+/* 0 within the training rows, 1 far outside them. */
+double dlt_section_extrapolation(const struct dlt_section *section, double distance,
+                                 double outside);
+
+/* ln(time / cost), as learned; 0 where the section has the cost model only. */
+double dlt_section_ratio(const struct dlt_section *section, const struct dlt_device *device,
+                         const struct dlt_record *record, double cost_s);
+
+/* What the spread within the training rows depends on: distance relative to `near`, the cost
+ * (standardised logarithm) and the pass. */
+void dlt_section_sigma_terms(const struct dlt_section *section, const struct dlt_record *record,
+                             double cost_s, double distance, double terms[DLT_SIGMA_TERMS]);
+
+/* All of it. */
+void dlt_section_answer(const struct dlt_section *section, const struct dlt_device *device,
+                        const struct dlt_record *record, struct dlt_answer *answer);
+
+/* Matern kernel with nu = 3/2 at a squared distance in units of the length. */
+double dlt_kernel(double squared_distance, double length);
+
+#endif
