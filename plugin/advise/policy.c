@@ -98,16 +98,6 @@ static double by_weak_basis(const struct dlt_candidate *candidate)
     return -(double)candidate->basis;
 }
 
-static double by_unknown_limit(const struct dlt_candidate *candidate)
-{
-    return candidate->limit_unknown ? 1 : 0;
-}
-
-static double by_default_time(const struct dlt_candidate *candidate)
-{
-    return isnan(candidate->default_time_s) ? candidate->max_time_s : candidate->default_time_s;
-}
-
 static double by_small_max(const struct dlt_candidate *candidate)
 {
     return -candidate->max_time_s;
@@ -283,19 +273,30 @@ static void judge_over_maximum(const struct scene *scene, const struct dlt_candi
     }
 }
 
+/* A limit up to the partition's default is what a job without --time would have as well. */
+static bool may_pass_unknown_limit(const struct scene *scene)
+{
+    for (size_t i = 0; i < scene->count; i++) {
+        const struct dlt_candidate *candidate = &scene->candidates[i];
+
+        if (candidate->landing && candidate->limit_unknown &&
+            !(scene->decision->limit_s <= candidate->default_time_s))
+            return true;
+    }
+    return false;
+}
+
 /* Why a limit that was worked out is only suggested: a clause in buffer, or NULL to set it. */
 static const char *reservation(const struct scene *scene, char *buffer, size_t size)
 {
     const struct dlt_candidate *weak = &scene->candidates[worst_landing(scene, by_weak_basis)];
-    const struct dlt_candidate *vague = &scene->candidates[worst_landing(scene, by_unknown_limit)];
-    double usual = by_default_time(&scene->candidates[worst_landing(scene, by_default_time)]);
 
     if (scene->request->hands_off)
         snprintf(buffer, size, "%s is given", scene->request->hands_off);
     else if (weak->basis < scene->config->set_requires)
         snprintf(buffer, size, "the estimate for %s rests on \"%s\", less than this site requires",
                  weak->partition, dlt_basis_name(weak->basis));
-    else if (vague->limit_unknown && !(scene->decision->limit_s <= usual && isfinite(usual)))
+    else if (may_pass_unknown_limit(scene))
         snprintf(buffer, size, "what your account may use at most is not known here");
     else if (scene->modes->time == DLT_TIME_SUGGEST)
         snprintf(buffer, size, "only a suggestion is asked for");

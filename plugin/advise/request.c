@@ -129,11 +129,32 @@ static int tasks_of(const struct dlt_request *request)
     return product(at_least_one(request->nodes), at_least_one(request->tasks_per_node));
 }
 
+static int cpus_of(const struct dlt_request *request)
+{
+    int cpus = product(tasks_of(request), at_least_one(request->cpus_per_task));
+
+    return request->cpus > cpus ? request->cpus : cpus;
+}
+
+/* Nodes that tasks and CPUs need, where the user did not say how many. */
+static int nodes_of(const struct dlt_request *request, const struct dlt_shape *shape)
+{
+    int nodes = 1;
+
+    if (request->nodes > 0)
+        return request->nodes;
+    if (request->tasks > 0 && request->tasks_per_node > 0)
+        nodes = ceil_div(request->tasks, request->tasks_per_node);
+    if (shape->cpus > 0 && ceil_div(cpus_of(request), shape->cpus) > nodes)
+        nodes = ceil_div(cpus_of(request), shape->cpus);
+    return nodes;
+}
+
 static bool place_gpus(const struct dlt_request *request, const struct dlt_shape *shape,
                        struct dlt_placement *placement)
 {
     const char *type = dlt_request_gpu_type(request);
-    int nodes = at_least_one(request->nodes);
+    int nodes = placement->nodes, needed;
 
     if (shape->gpus == 0)
         return false;
@@ -149,31 +170,24 @@ static bool place_gpus(const struct dlt_request *request, const struct dlt_shape
     else
         placement->devices = product(request->per_socket.count,
                                      product(at_least_one(request->sockets_per_node), nodes));
-    if (request->nodes == 0)
-        nodes = ceil_div(placement->devices, shape->gpus);
-    placement->nodes = nodes;
-    return ceil_div(placement->devices, nodes) <= shape->gpus;
+    /* GPUs that are counted for the whole job spread over as many nodes as it takes. */
+    needed = ceil_div(placement->devices, shape->gpus);
+    if (request->nodes == 0 && (request->per_job.count || request->per_task.count) &&
+        needed > nodes)
+        placement->nodes = needed;
+    return ceil_div(placement->devices, placement->nodes) <= shape->gpus;
 }
 
 bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape *shape,
                        struct dlt_placement *placement)
 {
-    int cpus = product(tasks_of(request), at_least_one(request->cpus_per_task));
-
-    *placement = (struct dlt_placement){0};
-    if (request->cpus > cpus)
-        cpus = request->cpus;
-    if (dlt_request_wants_gpus(request)) {
-        if (!place_gpus(request, shape, placement))
-            return false;
-    } else {
-        placement->nodes = at_least_one(request->nodes);
-        if (request->nodes == 0 && shape->cpus > 0)
-            placement->nodes = ceil_div(cpus, shape->cpus);
-        placement->devices = placement->nodes;
-    }
-    placement->cpus =
-        request->exclusive && shape->cpus ? shape->cpus : ceil_div(cpus, placement->nodes);
+    *placement = (struct dlt_placement){.nodes = nodes_of(request, shape)};
+    placement->devices = placement->nodes;
+    if (dlt_request_wants_gpus(request) && !place_gpus(request, shape, placement))
+        return false;
+    placement->cpus = request->exclusive && shape->cpus
+                          ? shape->cpus
+                          : ceil_div(cpus_of(request), placement->nodes);
     return (shape->nodes == 0 || placement->nodes <= shape->nodes) &&
            (shape->cpus == 0 || placement->cpus <= shape->cpus);
 }

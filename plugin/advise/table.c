@@ -61,9 +61,9 @@ char *dlt_table_range_time(char buffer[32], double seconds, bool hours)
 
 void dlt_device_label(char *to, size_t size, const char *device)
 {
-    static const char *const noise[] = {"NVIDIA ", "Tesla ", "GeForce ", "Quadro ",
-                                        "AMD ",    "Intel ", "(R)",      "(TM)",
-                                        "(r)",     "(tm)",   "CPU ",     "Processor"};
+    static const char *const noise[] = {"NVIDIA ",  "Tesla ", "GeForce ", "Quadro ", "AMD ",
+                                        "Intel(R)", "Intel ", "(R)",      "(TM)",    "(r)",
+                                        "(tm)",     "CPU ",   "Processor"};
     size_t used = 0;
 
     while (*device && used + 1 < size) {

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The child with a deadline, and the memory between submissions. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../plugin/advise/cache.h"
+#include "../../plugin/advise/child.h"
+#include "test.h"
+
+static int answer(FILE *stream, void *context)
+{
+    fprintf(stream, "%s", (const char *)context);
+    fprintf(stderr, "this must not be seen\n");
+    return 0;
+}
+
+static int fail_with_a_reason(FILE *stream, void *context)
+{
+    (void)context;
+    fputs("controller is away", stream);
+    return -1;
+}
+
+static int wait_for_ever(void)
+{
+    while (pause() < 0)
+        ;
+    return 0;
+}
+
+static int hang(FILE *stream, void *context)
+{
+    (void)stream;
+    (void)context;
+    return wait_for_ever();
+}
+
+static int close_and_hang(FILE *stream, void *context)
+{
+    (void)context;
+    fclose(stream);
+    return wait_for_ever();
+}
+
+static int flood(FILE *stream, void *context)
+{
+    (void)context;
+    while (!ferror(stream))
+        fputs("0123456789abcdef", stream);
+    return 0;
+}
+
+static int crash(FILE *stream, void *context)
+{
+    (void)stream;
+    (void)context;
+    abort();
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void assert_no_children(void)
+{
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+static void the_answer_of_a_child_arrives_whole(void **state)
+{
+    struct dlt_error error;
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(
+        dlt_child_collect(answer, "partition\n", "nobody", 5, 100, &data, &size, &error), 0);
+    assert_string_equal(data, "partition\n");
+    assert_int_equal(size, 10);
+    free(data);
+    assert_no_children();
+}
+
+static void a_failure_gives_the_childs_reason(void **state)
+{
+    struct dlt_error error;
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(
+        dlt_child_collect(fail_with_a_reason, NULL, "Slurm", 5, 100, &data, &size, &error), -1);
+    assert_string_equal(error.text, "Slurm: controller is away");
+    assert_int_equal(dlt_child_collect(crash, NULL, "Slurm", 5, 100, &data, &size, &error), -1);
+    assert_no_children();
+}
+
+static void a_child_that_hangs_costs_the_deadline_and_no_more(void **state)
+{
+    dlt_child_work *const works[] = {hang, close_and_hang};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct dlt_error error;
+        double start = now_s(), took;
+        char *data;
+        size_t size;
+
+        assert_int_equal(dlt_child_collect(works[i], NULL, "Slurm", 0.2, 100, &data, &size, &error),
+                         -1);
+        took = now_s() - start;
+        assert_true(took >= 0.19);
+        /* Generous: the machine may be busy. */
+        assert_true(took < 2);
+        assert_no_children();
+    }
+}
+
+static void a_child_that_never_ends_talking_is_stopped(void **state)
+{
+    struct dlt_error error;
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(dlt_child_collect(flood, NULL, "Slurm", 5, 1 << 20, &data, &size, &error), -1);
+    assert_no_children();
+}
+
+static void the_cache_keeps_an_answer_for_as_long_as_is_said(void **state)
+{
+    char folder[] = "/tmp/test_advise_cache.XXXXXX", command[64];
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    assert_false(dlt_cache_read("cluster a", 60, 100, &data, &size));
+    dlt_cache_write("cluster a", "text", 4);
+    assert_true(dlt_cache_read("cluster a", 60, 100, &data, &size));
+    assert_string_equal(data, "text");
+    free(data);
+    assert_false(dlt_cache_read("cluster b", 60, 100, &data, &size));
+    assert_false(dlt_cache_read("cluster a", -1, 100, &data, &size));
+    /* Larger than is allowed. */
+    assert_false(dlt_cache_read("cluster a", 60, 3, &data, &size));
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_cache_that_others_can_reach_is_not_used(void **state)
+{
+    char folder[] = "/tmp/test_advise_cache.XXXXXX", inner[64], command[64];
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    dlt_cache_write("cluster a", "text", 4);
+    snprintf(inner, sizeof inner, "%s/dltime", folder);
+    chmod(inner, 0755);
+    assert_false(dlt_cache_read("cluster a", 60, 100, &data, &size));
+    chmod(inner, 0700);
+    assert_true(dlt_cache_read("cluster a", 60, 100, &data, &size));
+    free(data);
+    if (geteuid() == 0) {
+        assert_int_equal(chown(inner, 4242, 4242), 0);
+        assert_false(dlt_cache_read("cluster a", 60, 100, &data, &size));
+    }
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+    /* A folder that cannot be made is no failure. */
+    dlt_cache_write("cluster a", "text", 4);
+    assert_false(dlt_cache_read("cluster a", 60, 100, &data, &size));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_answer_of_a_child_arrives_whole),
+        cmocka_unit_test(a_failure_gives_the_childs_reason),
+        cmocka_unit_test(a_child_that_hangs_costs_the_deadline_and_no_more),
+        cmocka_unit_test(a_child_that_never_ends_talking_is_stopped),
+        cmocka_unit_test(the_cache_keeps_an_answer_for_as_long_as_is_said),
+        cmocka_unit_test(a_cache_that_others_can_reach_is_not_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dltime.conf: what it means, how it fails, and whom it is believed. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../plugin/advise/config.h"
+#include "test.h"
+
+static char folder[] = "/tmp/test_advise_config.XXXXXX";
+static char main_path[128], site_path[128];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(main_path, sizeof main_path, "%s/dltime.conf", folder);
+    snprintf(site_path, sizeof site_path, "%s/site.conf", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(main_path);
+    unlink(site_path);
+    return rmdir(folder);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *stream = fopen(path, "w");
+
+    assert_non_null(stream);
+    fputs(text, stream);
+    assert_int_equal(fclose(stream), 0);
+    chmod(path, 0644);
+}
+
+static int load(const char *text, struct dlt_config *config, struct dlt_error *error)
+{
+    write_file(main_path, text);
+    return dlt_config_load(main_path, DLT_NOBODY, config, error);
+}
+
+static void an_empty_file_has_the_documented_defaults(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(load("# nothing\n", &config, &error), 0);
+    assert_near(config.confidence, 0.99, 0);
+    assert_int_equal(config.set_requires, DLT_BASIS_ADAPTED);
+    assert_near(config.grain_s, 60, 0);
+    assert_true(isinf(config.max_limit_s));
+    assert_near(config.deadline_s, 1, 0);
+    assert_int_equal(config.dl_time, DLT_TIME_SET);
+    assert_int_equal(config.dl_partition, DLT_PARTITION_SUGGEST);
+    assert_int_equal(config.partition_count, 0);
+    dlt_config_clear(&config);
+}
+
+static void every_setting_is_read(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+    char expected[256];
+
+    (void)state;
+    assert_int_equal(load("confidence = 0.95; set_requires = \"cost model\"; grain = \"10m\";\n"
+                          "min_limit = 300; max_limit = \"2-00:00:00\"; warn_above = 0.25;\n"
+                          "better_by = 0.2; dl_time = \"suggest\"; dl_partition = \"off\";\n"
+                          "default_candidates = \"v100,a100\"; deadline = 0.5;\n"
+                          "snapshot_age = 0; profile = \"site.dlp\";\n"
+                          "partitions = ( { name = \"v100\"; device = \"Tesla V100\";\n"
+                          "  profile = \"/p/v100.dlp\"; gpus_per_node = 4; gpu_type = \"v100\";\n"
+                          "  cores_per_node = 40; nodes = 2; memory_gib = 32;\n"
+                          "  max_wall = \"1-00:00:00\"; }, { name = \"cpu\"; } );\n",
+                          &config, &error),
+                     0);
+    assert_near(config.confidence, 0.95, 0);
+    assert_int_equal(config.set_requires, DLT_BASIS_COST_MODEL);
+    assert_near(config.grain_s, 600, 0);
+    assert_near(config.min_limit_s, 300, 0);
+    assert_near(config.max_limit_s, 172800, 0);
+    assert_near(config.deadline_s, 0.5, 0);
+    assert_near(config.snapshot_age_s, 0, 0);
+    assert_int_equal(config.dl_time, DLT_TIME_SUGGEST);
+    assert_int_equal(config.dl_partition, DLT_PARTITION_OFF);
+    assert_string_equal(config.default_candidates, "v100,a100");
+    snprintf(expected, sizeof expected, "%s/site.dlp", folder);
+    assert_string_equal(config.profile, expected);
+    assert_int_equal(config.partition_count, 2);
+    assert_string_equal(config.partitions[0].profile, "/p/v100.dlp");
+    assert_int_equal(config.partitions[0].shape.gpus, 4);
+    assert_string_equal(config.partitions[0].shape.gpu, "v100");
+    assert_near(config.partitions[0].memory_bytes, 32.0 * (1 << 30), 0);
+    assert_near(config.partitions[0].max_wall_s, 86400, 0);
+    assert_true(isnan(config.partitions[1].max_wall_s));
+    dlt_config_clear(&config);
+}
+
+static void what_is_wrong_is_named_with_line_and_mend(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"confidence = 2.0;", "line 1: confidence: must be a number between 0 and 1"},
+        {"\nconfidense = 0.9;", "line 2: confidense: unknown setting; did you mean confidence?"},
+        {"set_requires = \"good\";", "must be one of \"cost model\""},
+        {"grain = \"soon\";", "must be a time above 0"},
+        {"grain = -5;", "must be a time above 0"},
+        {"dl_time = 3;", "must be one of \"set\", \"suggest\", \"off\""},
+        {"partitions = 3;", "partitions: must be a list"},
+        {"partitions = ( 3 );", "partitions[0]: must be a group"},
+        {"partitions = ( { device = \"x\"; } );", "partitions[0]: has no name"},
+        {"partitions = ( { name = \"x\"; gpus = 4; } );", "partitions[0].gpus: unknown setting"},
+        {"partitions = ( { name = \"x\"; nodes = 1.5; } );", "must be a whole number"},
+        {"partitions = ( { name = \"x\"; gpus_per_node = -1; } );", "must be a whole number"},
+        {"profile = \"\";", "must be a text in quotes"},
+        {"confidence = ;", "line 1: syntax error"},
+        {"@include \"other.conf\"\n", "@include is not supported"},
+        {"include = \"absent.conf\";", "absent.conf: No such file"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_config config;
+        struct dlt_error error;
+
+        assert_int_equal(load(cases[i].text, &config, &error), -1);
+        if (!strstr(error.text, cases[i].says))
+            fail_msg("\"%s\" does not say \"%s\"", error.text, cases[i].says);
+        /* Nothing of a broken file is left. */
+        assert_near(config.confidence, 0.99, 0);
+        assert_int_equal(config.partition_count, 0);
+        dlt_config_clear(&config);
+    }
+}
+
+static void the_including_file_wins_over_the_included_one(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    write_file(site_path, "confidence = 0.9; grain = 300;\n"
+                          "partitions = ( { name = \"v100\"; } );\n");
+    assert_int_equal(load("confidence = 0.95; include = \"site.conf\";", &config, &error), 0);
+    assert_near(config.confidence, 0.95, 0);
+    assert_near(config.grain_s, 300, 0);
+    assert_int_equal(config.partition_count, 1);
+    dlt_config_clear(&config);
+
+    write_file(site_path, "include = \"site.conf\";\n");
+    assert_int_equal(load("include = \"site.conf\";", &config, &error), -1);
+    assert_non_null(strstr(error.text, "cannot include another"));
+}
+
+static void a_file_that_others_may_write_is_not_believed(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    write_file(main_path, "confidence = 0.95;");
+    chmod(main_path, 0664);
+    assert_int_equal(dlt_config_load(main_path, DLT_NOBODY, &config, &error), -1);
+    assert_non_null(strstr(error.text, "others may write to it; chmod go-w"));
+    chmod(main_path, 0644);
+    chmod(folder, 0777);
+    assert_int_equal(dlt_config_load(main_path, DLT_NOBODY, &config, &error), -1);
+    chmod(folder, 0700);
+    assert_int_equal(dlt_config_load(main_path, DLT_NOBODY, &config, &error), 0);
+    dlt_config_clear(&config);
+}
+
+static void a_strangers_file_is_not_believed(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    write_file(main_path, "confidence = 0.95;");
+    assert_int_equal(chown(main_path, 4242, 4242), 0);
+    assert_int_equal(dlt_config_load(main_path, DLT_NOBODY, &config, &error), -1);
+    assert_non_null(strstr(error.text, "belongs to user 4242"));
+    /* Unless the stranger is SlurmUser. */
+    assert_int_equal(dlt_config_load(main_path, 4242, &config, &error), 0);
+    dlt_config_clear(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_empty_file_has_the_documented_defaults),
+        cmocka_unit_test(every_setting_is_read),
+        cmocka_unit_test(what_is_wrong_is_named_with_line_and_mend),
+        cmocka_unit_test(the_including_file_wins_over_the_included_one),
+        cmocka_unit_test(a_file_that_others_may_write_is_not_believed),
+        cmocka_unit_test(a_strangers_file_is_not_believed),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
