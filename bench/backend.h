@@ -1,0 +1,149 @@
+/*
+ * backend.h - what dlbench asks of a backend: backend_onednn.so, backend_cuda12.so, ...
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * A backend is a shared object that is opened at run time and exports one symbol,
+ * `dlbench_backend`. It runs layers. A layer is one measurement record with its tensors and its
+ * parameters, ready to run any pass: a single operator that is timed is a layer with tensors of its
+ * own, and a network is layers that hand tensors to each other. Work is queued in order (a CUDA
+ * stream; on a CPU it is simply done), and time is taken by marks in that queue (CUDA events; on a
+ * CPU the monotonic clock), so that one timer serves both.
+ *
+ * Everything made in a context is freed by reset or close; there are no destroy functions for
+ * single layers, so that memory can be one arena which is warm from the second sample on.
+ * A context is used by one thread at a time.
+ */
+#ifndef DLBENCH_BACKEND_H
+#define DLBENCH_BACKEND_H
+
+#include <stdio.h>
+
+#include "device/device.h"
+#include "graph/record.h"
+
+enum { DLBENCH_BACKEND_VERSION = 1, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
+
+/* Outcomes of calls that take memory or depend on what the library behind the backend can do. All
+ * but BENCH_OK fill the error. */
+enum bench_status {
+    BENCH_OK = 0,
+    BENCH_FAILED = -1,     /* something broke */
+    BENCH_NO_MEMORY = 1,   /* does not fit: skip this sample */
+    BENCH_UNSUPPORTED = 2, /* the backend has no such operator */
+};
+
+/* The arrays that a layer has, in the canonical plain order (channels first, row-major). */
+enum bench_role {
+    BENCH_INPUT,  /* index: which operand */
+    BENCH_WEIGHT, /* convolution [out][in / groups][window], dense [out][in], norms' scale */
+    BENCH_BIAS,   /* norms' shift */
+    BENCH_OUTPUT,
+    BENCH_MASK,  /* dropout: what each element is multiplied by */
+    BENCH_STATE, /* index: which array of the optimizer's state */
+    BENCH_INPUT_GRADIENT,
+    BENCH_WEIGHT_GRADIENT,
+    BENCH_BIAS_GRADIENT,
+    BENCH_OUTPUT_GRADIENT,
+    BENCH_ROLES
+};
+
+struct bench_context; /* the backend's own: a device, its queue, its memory */
+struct bench_tensor;  /* value and gradient, in whatever layout suits the device */
+struct bench_layer;
+
+struct bench_options {
+    int device;          /* index among the backend's devices */
+    const int *cpus;     /* CPUs to run on, one thread on each */
+    int threads;         /* how many there are */
+    double memory_bytes; /* what layers may take in all */
+    bool touch;          /* take that memory at once, so that no measurement pays for page faults */
+    uint64_t seed;
+};
+
+struct bench_shape {
+    int rank;
+    int64_t dim[BENCH_RANK];
+};
+
+struct bench_layer_options {
+    /* Sets of buffers that runs go through in turn; 0: as many as outgrow the caches. A layer with
+     * given inputs has one. */
+    int copies;
+    int axis; /* concat: the dimension, where inputs are given */
+};
+
+/* How an optimizer moves the parameters. */
+struct bench_training {
+    enum dlt_optimizer optimizer;
+    double learning_rate;
+};
+
+struct dlbench_backend {
+    int version;      /* DLBENCH_BACKEND_VERSION */
+    const char *name; /* "onednn" */
+
+    /* Devices that are here; 0 where the driver is missing. */
+    int (*device_count)(void);
+    int (*open)(const struct bench_options *options, struct bench_context **context,
+                struct dlt_error *error);
+    void (*close)(struct bench_context *context);
+    /* The header of what is measured here. */
+    void (*describe)(struct bench_context *context, struct dlt_device *device,
+                     struct dlt_software *software);
+    /* Lines "  name: value" about the device that only this backend knows, for `dlbench info`. */
+    void (*print_info)(struct bench_context *context, FILE *stream);
+
+    /* Whether a record (with its pass) can be run at all, memory apart. */
+    bool (*supports)(struct bench_context *context, const struct dlt_record *record);
+
+    /* A tensor with random values that no layer makes: an input of a network. */
+    int (*tensor_create)(struct bench_context *context, const struct bench_shape *shape,
+                         struct bench_tensor **tensor, struct dlt_error *error);
+    /* A layer that gives the same elements another shape, as flatten does. */
+    int (*view_create)(struct bench_context *context, struct bench_tensor *tensor,
+                       const struct bench_shape *shape, struct bench_layer **layer,
+                       struct bench_tensor **view, struct dlt_error *error);
+    /*
+     * A layer's forward pass. Parameters get random values of the size that keeps signals alive.
+     * inputs: input_count tensors, or NULL: the layer has its own. output may be NULL.
+     */
+    int (*layer_create)(struct bench_context *context, const struct dlt_record *record,
+                        const struct bench_layer_options *options, struct bench_tensor **inputs,
+                        size_t input_count, struct bench_layer **layer,
+                        struct bench_tensor **output, struct dlt_error *error);
+    /*
+     * Adds the backward passes and the optimizer. In a network: call it once every layer is
+     * created, in reverse order, as gradients of a tensor with several readers add up.
+     */
+    int (*layer_train)(struct bench_layer *layer, bool data_gradient, bool weight_gradient,
+                       const struct bench_training *training, struct dlt_error *error);
+    /* Cross-entropy of scores [rows, classes] against random labels. Its forward pass computes the
+     * loss and leaves the scores' gradient. */
+    int (*loss_create)(struct bench_context *context, struct bench_tensor *scores,
+                       struct bench_layer **layer, struct dlt_error *error);
+    /* The last forward pass's mean loss; waits for the queue. */
+    double (*loss_value)(struct bench_layer *layer);
+
+    /* Buffer sets that the layer goes through, and whether they outgrow the caches. */
+    int (*layer_copies)(const struct bench_layer *layer, bool *cold);
+    /* Queues the pass so many times; BACKWARD is all gradients that layer_train asked for. */
+    int (*run)(struct bench_layer *layer, enum dlt_pass pass, int64_t iterations,
+               struct dlt_error *error);
+    /* Reads (waits for the queue) `count` elements of the first buffer set; see enum bench_role. */
+    int (*read)(struct bench_layer *layer, enum bench_role role, int index, double *values,
+                size_t count, struct dlt_error *error);
+
+    /* Puts a mark into the queue; 0 <= mark < BENCH_MARKS. */
+    int (*mark)(struct bench_context *context, int mark, struct dlt_error *error);
+    /* Seconds between two marks; waits until the second has been reached. */
+    int (*between)(struct bench_context *context, int from, int to, double *seconds,
+                   struct dlt_error *error);
+
+    /* Bytes that layers and tensors hold now. */
+    double (*memory)(const struct bench_context *context);
+    /* Frees every layer and tensor. */
+    void (*reset)(struct bench_context *context);
+};
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "load.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/paths.h"
+#include "base/text.h"
+
+enum { BACKENDS = 16, NAME = 64 };
+
+static const char prefix[] = "backend_";
+static const char suffix[] = ".so";
+
+/* The names of backend_NAME.so in the library folder; returns how many. */
+static int find_backends(char names[BACKENDS][NAME])
+{
+    char path[PATH_MAX];
+    struct dirent *entry;
+    int count = 0;
+    DIR *folder = dlt_path(DLT_FOLDER_LIB, NULL, path, sizeof path) ? opendir(path) : (DIR *)NULL;
+
+    if (!folder)
+        return 0;
+    while (count < BACKENDS && (entry = readdir(folder)) != NULL) {
+        size_t length = strlen(entry->d_name);
+
+        if (length <= strlen(prefix) + strlen(suffix) || length >= NAME ||
+            strncmp(entry->d_name, prefix, strlen(prefix)) != 0 ||
+            strcmp(entry->d_name + length - strlen(suffix), suffix) != 0)
+            continue;
+        memcpy(names[count], entry->d_name + strlen(prefix), length + 1 - strlen(prefix));
+        names[count][length - strlen(prefix) - strlen(suffix)] = '\0';
+        count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+void bench_backend_list(char *buffer, size_t size)
+{
+    char names[BACKENDS][NAME];
+    int count = find_backends(names);
+    size_t used = 0;
+
+    snprintf(buffer, size, "none");
+    for (int i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? ", " : "", names[i]);
+}
+
+static int unknown_backend(const char *name, struct dlt_error *error)
+{
+    char names[BACKENDS][NAME];
+    const char *known[BACKENDS];
+    int count = find_backends(names);
+    const char *nearest;
+    char list[256];
+
+    for (int i = 0; i < count; i++)
+        known[i] = names[i];
+    nearest = dlt_text_nearest(name, known, (size_t)count);
+    bench_backend_list(list, sizeof list);
+    if (nearest)
+        return dlt_fail(error, "no backend \"%s\"; did you mean %s?", name, nearest);
+    return dlt_fail(error, "no backend \"%s\"; installed: %s", name, list);
+}
+
+int bench_backend_load(const char *name, const struct dlbench_backend **backend,
+                       struct dlt_error *error)
+{
+    char names[BACKENDS][NAME], file[NAME + 16], path[PATH_MAX];
+    int count = find_backends(names);
+    bool known = false;
+    void *object;
+
+    for (int i = 0; i < count; i++)
+        known = known || strcmp(names[i], name) == 0;
+    if (!known)
+        return unknown_backend(name, error);
+    snprintf(file, sizeof file, "%s%s%s", prefix, name, suffix);
+    if (!dlt_path(DLT_FOLDER_LIB, file, path, sizeof path))
+        return dlt_fail(error, "%s: the path is too long", file);
+    object = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!object)
+        return dlt_fail(error, "backend %s cannot be loaded: %s", name, dlerror());
+    *backend = dlsym(object, "dlbench_backend");
+    if (!*backend)
+        return dlt_fail(error, "%s is no backend of dlbench", path);
+    if ((*backend)->version != DLBENCH_BACKEND_VERSION)
+        return dlt_fail(error, "%s was built for another dlbench (interface %d, not %d)", path,
+                        (*backend)->version, DLBENCH_BACKEND_VERSION);
+    return 0;
+}
+
+/* The first number in a file; NaN-free: 0 where there is none. */
+static double number_in(const char *path, const char *key)
+{
+    char line[256];
+    double value = 0;
+    FILE *file = fopen(path, "re");
+
+    while (file && fgets(line, sizeof line, file)) {
+        if (strncmp(line, key, strlen(key)) == 0) {
+            value = (double)strtoull(line + strlen(key), NULL, 10);
+            break;
+        }
+    }
+    if (file)
+        fclose(file);
+    return value;
+}
+
+/* Slurm confines a job's memory with a cgroup; the process's own is the one at the end of its path.
+ */
+static double cgroup_free(void)
+{
+    char line[PATH_MAX], path[2 * PATH_MAX];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    double least = 0;
+
+    while (file && fgets(line, sizeof line, file)) {
+        double limit, used;
+
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::", 3) != 0)
+            continue;
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", line + 3);
+        limit = number_in(path, "");
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.current", line + 3);
+        used = number_in(path, "");
+        if (limit > used)
+            least = limit - used;
+    }
+    if (file)
+        fclose(file);
+    return least;
+}
+
+double bench_memory_free(void)
+{
+    double machine = 1024 * number_in("/proc/meminfo", "MemAvailable:");
+    double cgroup = cgroup_free();
+
+    return cgroup > 0 && cgroup < machine ? cgroup : machine;
+}
+
+int bench_session_open(const struct bench_session_options *options, struct bench_session *session,
+                       struct dlt_error *error)
+{
+    struct bench_options open = {.device = options->device,
+                                 .memory_bytes = options->memory_bytes,
+                                 .touch = options->touch,
+                                 .seed = options->seed};
+
+    memset(session, 0, sizeof *session);
+    if (bench_cpus_find(options->threads, &session->cpus, error))
+        return -1;
+    bench_pin(session->cpus.cpu[0]);
+    if (bench_backend_load(options->backend, &session->backend, error))
+        return -1;
+    open.cpus = session->cpus.cpu;
+    open.threads = session->cpus.count;
+    if (!(open.memory_bytes > 0))
+        open.memory_bytes = 0.5 * bench_memory_free();
+    if (session->backend->device_count() <= options->device)
+        return dlt_fail(error, "%s: there is no device %d; it has %d", options->backend,
+                        options->device, session->backend->device_count());
+    if (session->backend->open(&open, &session->context, error))
+        return -1;
+    session->backend->describe(session->context, &session->device, &session->software);
+    return 0;
+}
+
+void bench_session_close(struct bench_session *session)
+{
+    if (session->context)
+        session->backend->close(session->context);
+    memset(session, 0, sizeof *session);
+}

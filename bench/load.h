@@ -1,0 +1,41 @@
+/*
+ * load.h - open a backend by name.
+ */
+#ifndef DLBENCH_LOAD_H
+#define DLBENCH_LOAD_H
+
+#include "backend.h"
+#include "pin.h"
+
+/* A backend with an open device. */
+struct bench_session {
+    const struct dlbench_backend *backend;
+    struct bench_context *context;
+    struct bench_cpus cpus;
+    struct dlt_device device;
+    struct dlt_software software;
+};
+
+struct bench_session_options {
+    const char *backend; /* "onednn", "cuda" */
+    int device, threads; /* threads 0: all CPUs that the process may use */
+    double memory_bytes; /* 0: half of what is free */
+    bool touch;
+    uint64_t seed;
+};
+
+/* Loads backend_NAME.so beside dlbench or from where it is installed. The object stays loaded. A
+ * name that is no backend gets the nearest one suggested. */
+int bench_backend_load(const char *name, const struct dlbench_backend **backend,
+                       struct dlt_error *error);
+/* Names of the backends that are there, as "onednn, cuda12"; for messages. */
+void bench_backend_list(char *buffer, size_t size);
+
+int bench_session_open(const struct bench_session_options *options, struct bench_session *session,
+                       struct dlt_error *error);
+void bench_session_close(struct bench_session *session);
+
+/* Bytes of memory that this process may still take: the machine's, or the cgroup's limit. */
+double bench_memory_free(void);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "onednn.h"
+
+int bench_arena_open(struct bench_arena *arena, size_t size, bool touch, struct dlt_error *error)
+{
+    arena->base = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (arena->base == MAP_FAILED) {
+        arena->base = NULL;
+        return dlt_fail(error, "%zu MiB for tensors: %s", size >> 20, strerror(errno));
+    }
+    arena->size = size;
+    (void)madvise(arena->base, size, MADV_HUGEPAGE);
+    if (touch)
+        memset(arena->base, 0, size);
+    return 0;
+}
+
+void bench_arena_close(struct bench_arena *arena)
+{
+    if (arena->base)
+        munmap(arena->base, arena->size);
+    memset(arena, 0, sizeof *arena);
+}
+
+void *bench_arena_take(struct bench_arena *arena, size_t size)
+{
+    /* Odd multiples of a cache line between arrays, so that equal arrays do not fall into the same
+     * sets of the caches. */
+    size_t rounded;
+    void *memory;
+
+    if (__builtin_add_overflow(size, (size_t)127, &rounded))
+        return NULL;
+    rounded = (rounded & ~(size_t)63) | 64;
+    if (rounded > arena->size - arena->used)
+        return NULL;
+    memory = arena->base + arena->used;
+    arena->used += rounded;
+    if (arena->used > arena->peak)
+        arena->peak = arena->used;
+    return memory;
+}
+
+int bench_own(struct bench_context *context, void *object, void (*destroy)(void *),
+              struct dlt_error *error)
+{
+    if (context->owned_count == context->owned_room) {
+        size_t room = context->owned_room ? 2 * context->owned_room : 256;
+        struct bench_owned *grown = reallocarray(context->owned, room, sizeof *grown);
+
+        if (!grown) {
+            destroy(object);
+            return dlt_fail_memory(error);
+        }
+        context->owned = grown;
+        context->owned_room = room;
+    }
+    context->owned[context->owned_count++] = (struct bench_owned){object, destroy};
+    return 0;
+}
+
+void *bench_own_zeroed(struct bench_context *context, size_t count, size_t size,
+                       struct dlt_error *error)
+{
+    void *memory = calloc(count ? count : 1, size);
+
+    if (!memory) {
+        dlt_fail_memory(error);
+        return NULL;
+    }
+    return bench_own(context, memory, free, error) ? NULL : memory;
+}
+
+void bench_release(struct bench_context *context)
+{
+    while (context->owned_count > 0) {
+        struct bench_owned *owned = &context->owned[--context->owned_count];
+
+        owned->destroy(owned->object);
+    }
+    context->arena.used = context->arena.peak = 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* dlbench verify: small records of every kind that the backend runs, each pass, against the
+ * reference. Odd sizes, so that blocked layouts have something to pad. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "load.h"
+#include "verify.h"
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"device", required_argument, NULL, 'd'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char help[] =
+    "Usage: dlbench verify --backend NAME [--device N]\n"
+    "Runs small operators of every kind and compares each pass with a reference in double\n"
+    "precision. ERROR is the largest difference as a share of the array's largest value.\n";
+
+/* A record: its kind and the numbers of its fields, in the order of the kind's row. */
+struct example {
+    const char *kind, *shown;
+    struct dlt_spatial s;
+    struct dlt_matmul m;
+    struct dlt_rowwise r;
+};
+
+#define SPATIAL(...) .s = {__VA_ARGS__}
+#define SQUARE(x)                                                                                  \
+    {                                                                                              \
+        x, x, x                                                                                    \
+    }
+#define PAD(x)                                                                                     \
+    {                                                                                              \
+        {x, x}, {x, x},                                                                            \
+        {                                                                                          \
+            x, x                                                                                   \
+        }                                                                                          \
+    }
+
+static const struct example examples[] = {
+    {"conv2d", "3x3, padding 1, bias",
+     SPATIAL(.batch = 2, .in_channels = 16, .out_channels = 32, .groups = 1, .bias = 1,
+             .in_size = SQUARE(9), .kernel = SQUARE(3), .stride = SQUARE(1), .dilation = SQUARE(1),
+             .padding = PAD(1))},
+    {"conv2d", "5x5, stride 2, 6 to 10 channels",
+     SPATIAL(.batch = 3, .in_channels = 6, .out_channels = 10, .groups = 1, .in_size = {11, 14, 1},
+             .kernel = SQUARE(5), .stride = SQUARE(2), .dilation = SQUARE(1), .padding = PAD(2))},
+    {"conv2d", "7x7, stride 2, 3 channels",
+     SPATIAL(.batch = 2, .in_channels = 3, .out_channels = 16, .groups = 1, .bias = 1,
+             .in_size = SQUARE(20), .kernel = SQUARE(7), .stride = SQUARE(2), .dilation = SQUARE(1),
+             .padding = PAD(3))},
+    {"conv2d", "1x1",
+     SPATIAL(.batch = 4, .in_channels = 24, .out_channels = 40, .groups = 1, .in_size = SQUARE(7),
+             .kernel = SQUARE(1), .stride = SQUARE(1), .dilation = SQUARE(1))},
+    {"conv2d", "4 groups, dilation 2",
+     SPATIAL(.batch = 2, .in_channels = 16, .out_channels = 32, .groups = 4, .bias = 1,
+             .in_size = SQUARE(12), .kernel = SQUARE(3), .stride = SQUARE(1), .dilation = SQUARE(2),
+             .padding = PAD(2))},
+    {"conv2d", "depthwise",
+     SPATIAL(.batch = 2, .in_channels = 20, .out_channels = 20, .groups = 20, .in_size = SQUARE(10),
+             .kernel = SQUARE(3), .stride = SQUARE(2), .dilation = SQUARE(1), .padding = PAD(1))},
+    {"conv2d", "padding after, as \"same\" makes it",
+     SPATIAL(.batch = 2, .in_channels = 8, .out_channels = 8, .groups = 1, .in_size = SQUARE(10),
+             .kernel = SQUARE(3), .stride = SQUARE(2), .dilation = SQUARE(1),
+             .padding = {{0, 1}, {0, 1}, {0, 1}})},
+    {"conv1d", "length 30",
+     SPATIAL(.batch = 3, .in_channels = 8, .out_channels = 12, .groups = 1, .in_size = {30, 1, 1},
+             .kernel = {5, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}, .padding = {{2, 2}})},
+    {"conv3d", "5x6x7",
+     SPATIAL(.batch = 2, .in_channels = 4, .out_channels = 6, .groups = 1, .in_size = {5, 6, 7},
+             .kernel = SQUARE(3), .stride = SQUARE(1), .dilation = SQUARE(1), .padding = PAD(1))},
+    {"max_pool2d", "3x3, stride 2, padding 1",
+     SPATIAL(.batch = 2, .in_channels = 20, .groups = 1, .in_size = SQUARE(11), .kernel = SQUARE(3),
+             .stride = SQUARE(2), .dilation = SQUARE(1), .padding = PAD(1))},
+    {"max_pool2d", "2x2",
+     SPATIAL(.batch = 3, .in_channels = 6, .groups = 1, .in_size = SQUARE(10), .kernel = SQUARE(2),
+             .stride = SQUARE(2), .dilation = SQUARE(1))},
+    {"avg_pool2d", "3x3, stride 2, padding 1",
+     SPATIAL(.batch = 2, .in_channels = 20, .groups = 1, .in_size = SQUARE(11), .kernel = SQUARE(3),
+             .stride = SQUARE(2), .dilation = SQUARE(1), .padding = PAD(1))},
+    {"avg_pool2d", "whole image",
+     SPATIAL(.batch = 3, .in_channels = 32, .groups = 1, .in_size = SQUARE(7), .kernel = SQUARE(7),
+             .stride = SQUARE(1), .dilation = SQUARE(1))},
+    {"batch_norm", "20 channels",
+     SPATIAL(.batch = 5, .in_channels = 20, .groups = 1, .training = 1, .in_size = SQUARE(9),
+             .kernel = SQUARE(1), .stride = SQUARE(1), .dilation = SQUARE(1))},
+    {"batch_norm", "64 channels",
+     SPATIAL(.batch = 5, .in_channels = 64, .groups = 1, .training = 1, .in_size = SQUARE(6),
+             .kernel = SQUARE(1), .stride = SQUARE(1), .dilation = SQUARE(1))},
+    {"dense", "bias", .m = {1, 17, 30, 50, 1}},
+    {"dense", "one row", .m = {1, 1, 100, 64, 0}},
+    {"bmm", "rectangular", .m = {6, 9, 17, 11, 0}},
+    {"layer_norm", "48 columns", .r = {0, 1, 13, 48}},
+    {"softmax", "101 columns", .r = {0, 1, 13, 101}},
+    {"elementwise", "relu", .r = {DLT_RELU, 1, 7, 129}},
+    {"elementwise", "gelu", .r = {DLT_GELU, 1, 7, 129}},
+    {"elementwise", "sigmoid", .r = {DLT_SIGMOID, 1, 7, 129}},
+    {"elementwise", "tanh", .r = {DLT_TANH, 1, 7, 129}},
+    {"elementwise", "pow", .r = {DLT_POW, 1, 7, 129}},
+    {"elementwise", "add", .r = {DLT_ADD, 2, 7, 129}},
+    {"elementwise", "sub", .r = {DLT_SUB, 2, 7, 129}},
+    {"elementwise", "mul", .r = {DLT_MUL, 2, 7, 129}},
+    {"elementwise", "div", .r = {DLT_DIV, 2, 7, 129}},
+    {"elementwise", "dropout", .r = {DLT_DROPOUT, 1, 7, 129}},
+    {"elementwise", "concat of 3", .r = {DLT_CONCAT, 3, 31, 40}},
+    {"elementwise", "concat of 4, columns", .r = {DLT_CONCAT, 4, 2, 150}},
+};
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+struct tally {
+    int checked, wrong;
+};
+
+static void check_one(const struct bench_session *session, const struct dlt_record *record,
+                      const char *shown, struct tally *tally)
+{
+    struct dlt_error error;
+    double difference = 0;
+    int status;
+
+    if (!session->backend->supports(session->context, record))
+        return;
+    status = bench_verify(session->backend, session->context, record, &difference, &error);
+    if (status != BENCH_OK) {
+        printf("  %-17s %-16s %-36s %10s  %s\n", record->kind->name, dlt_pass_names[record->pass],
+               shown, "-", error.text);
+        tally->wrong += 1;
+        return;
+    }
+    tally->checked++;
+    if (!(difference <= bench_verify_tolerance(record)))
+        tally->wrong++;
+    printf("  %-17s %-16s %-36s %10.1e  %s\n", record->kind->name, dlt_pass_names[record->pass],
+           shown, difference, difference <= bench_verify_tolerance(record) ? "ok" : "WRONG");
+}
+
+static void check_examples(const struct bench_session *session, struct tally *tally)
+{
+    for (size_t i = 0; i < EXAMPLES; i++) {
+        const struct example *e = &examples[i];
+        struct dlt_record record = dlt_record_make(dlt_record_kind_find(e->kind));
+
+        if (record.kind->dims > 0)
+            record.u.spatial = e->s;
+        else if (e->m.n > 0)
+            record.u.matmul = e->m;
+        else
+            record.u.rowwise = e->r;
+        for (int layout = 0; layout < (record.kind->dims > 0 ? DLT_LAYOUTS : 1); layout++) {
+            char shown[64];
+
+            record.layout = (enum dlt_layout)layout;
+            snprintf(shown, sizeof shown, "%s%s", e->shown, layout == DLT_NHWC ? ", nhwc" : "");
+            for (int pass = DLT_FORWARD; pass <= DLT_BACKWARD; pass++) {
+                record.pass = (enum dlt_pass)pass;
+                check_one(session, &record, shown, tally);
+            }
+        }
+    }
+}
+
+static void check_optimizers(const struct bench_session *session, struct tally *tally)
+{
+    for (int optimizer = DLT_SGD; optimizer < DLT_OPTIMIZERS; optimizer++) {
+        struct dlt_record record = dlt_record_make(dlt_record_kind_find("optimizer_update"));
+
+        record.pass = DLT_UPDATE;
+        record.optimizer = (enum dlt_optimizer)optimizer;
+        record.u.update.elements = 10007;
+        record.u.update.tensors = 3;
+        check_one(session, &record, dlt_optimizer_names[optimizer], tally);
+    }
+}
+
+int dlbench_verify(int argc, char **argv)
+{
+    struct bench_session_options options = {.backend = NULL, .memory_bytes = 256 << 20, .seed = 1};
+    struct bench_session session;
+    struct tally tally = {0, 0};
+    struct dlt_error error;
+    int64_t device = 0;
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'b':
+            options.backend = optarg;
+            break;
+        case 'd':
+            if (!bench_option_count("verify", "device", optarg, 0, 1023, &device))
+                return BENCH_USAGE;
+            break;
+        case 'h':
+            fputs(help, stdout);
+            return BENCH_DONE;
+        default:
+            return BENCH_USAGE;
+        }
+    }
+    if (optind < argc)
+        return bench_usage("verify", "\"%s\" is not an option", argv[optind]);
+    if (!options.backend)
+        return bench_usage("verify", "--backend is missing");
+    options.device = (int)device;
+    if (bench_session_open(&options, &session, &error)) {
+        bench_session_close(&session);
+        return bench_fail("verify", &error);
+    }
+    printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
+           session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
+    printf("# %-16s %-16s %-36s %10s\n", "OPERATOR", "PASS", "CONFIGURATION", "ERROR");
+    check_examples(&session, &tally);
+    check_optimizers(&session, &tally);
+    printf("# %d results compared, %d wrong\n", tally.checked, tally.wrong);
+    bench_session_close(&session);
+    return tally.wrong ? BENCH_EXIT_FAILED : BENCH_DONE;
+}
