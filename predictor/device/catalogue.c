@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/catalogue.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,12 +65,29 @@ const struct dlt_catalogue_entry *dlt_catalogue_at(size_t index)
     return entry;
 }
 
+/* Equal but for letter case and what stands between letters and digits. */
+static bool same_letters(const char *a, const char *b)
+{
+    for (;;) {
+        while (*a && !isalnum((unsigned char)*a))
+            a++;
+        while (*b && !isalnum((unsigned char)*b))
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (!*a)
+            return true;
+        a++;
+        b++;
+    }
+}
+
 static bool is_named(const struct dlt_catalogue_entry *entry, const char *name)
 {
-    if (strcasecmp(entry->device.name, name) == 0)
+    if (same_letters(entry->device.name, name))
         return true;
     for (size_t i = 0; i < DLT_ALIASES && entry->alias[i][0]; i++)
-        if (strcasecmp(entry->alias[i], name) == 0)
+        if (same_letters(entry->alias[i], name))
             return true;
     return false;
 }

@@ -26,7 +26,8 @@ size_t dlt_catalogue_count(void);
 const struct dlt_catalogue_entry *dlt_catalogue_at(size_t index);
 
 /*
- * The device that a name means: one of just that name or alias (letter case apart), else the first
+ * The device that a name means: one of just that name or alias (letter case and separators
+ * apart), else the first
  * that dlt_device_matches. devices.conf lists the slowest and smallest of a family first, so that
  * a bare "a100" promises no more than every A100 keeps. NULL if there is none.
  */

@@ -32,7 +32,7 @@ static bool is_noise(const char *word)
         "instinct",  "radeon", "intel",       "corporation", "gpu",  "graphics",
         "r",         "tm",     "cpu",         "processor",   "core", "generation",
         "blackwell", "server", "workstation", "edition",     "mig",  "me",
-        "hbm2",      "hbm2e",  "hbm3",        "hbm3e",       "dgx",  NULL};
+        "hbm2",      "hbm2e",  "hbm3e",       "dgx",         NULL};
 
     return in_table(noise, word);
 }
@@ -124,6 +124,9 @@ static void take_apart(const char *name, struct parts *parts)
             continue; /* "64-Core Processor" */
         } else if (is_form(word)) {
             dlt_text_copy(parts->form, sizeof parts->form, word);
+        } else if (strcmp(word, "hbm3") == 0 && !parts->form[0]) {
+            /* "H100 80GB HBM3" is how the driver calls the SXM5 card. */
+            dlt_text_copy(parts->form, sizeof parts->form, "sxm");
         } else if (memory_of(word)) {
             parts->memory_gb = memory_of(word);
         } else if (!is_noise(word)) {

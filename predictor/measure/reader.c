@@ -231,7 +231,7 @@ int dlt_measure_open(const char *path, struct dlt_measure_reader **reader, struc
         free(r);
         return dlt_fail_memory(error);
     }
-    if (open_stream(r, path, error) || read_header(r, error)) {
+    if (open_stream(r, path, error) || make_room(r, error) || read_header(r, error)) {
         dlt_fail_in(error, "%s: ", path);
         dlt_measure_close(r);
         return -1;

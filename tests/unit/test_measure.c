@@ -1,0 +1,567 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <glob.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "measure/measurements.h"
+#include "measure_files.h"
+
+static const char header[] =
+    "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"Tesla K40\","
+    "\"vendor\":\"nvidia\",\"compute_capability\":\"3.5\",\"sms\":15,\"clock_mhz\":875,"
+    "\"memory_gib\":12},\"software\":{\"framework\":\"tensorflow 1.x\","
+    "\"timing\":\"host_synchronous\"},\"source\":\"a test\"}\n";
+#define DENSE(batch)                                                                               \
+    "{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":" #batch                                     \
+    ",\"in_features\":7,\"out_features\":9,\"median_ms\":0.5}\n"
+
+static void write_gzip(const char *text, const char *mode)
+{
+    gzFile file = gzopen(path, mode);
+
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, text, (unsigned)strlen(text)), strlen(text));
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+/* Opens the file with this text behind the header. */
+static struct dlt_measure_reader *open_rows(const char *rows)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_error error;
+    size_t size = strlen(header) + strlen(rows);
+    char *text = malloc(size + 1);
+
+    assert_non_null(text);
+    snprintf(text, size + 1, "%s%s", header, rows);
+    write_bytes(text, size);
+    free(text);
+    if (dlt_measure_open(path, &reader, &error))
+        fail_msg("%s", error.text);
+    return reader;
+}
+
+/* The only row of a file. */
+static struct dlt_measurement read_row(const char *row)
+{
+    struct dlt_measure_reader *reader = open_rows(row);
+    struct dlt_measurement m;
+    struct dlt_error error = {""};
+
+    if (dlt_measure_next(reader, &m, NULL, &error) != 1)
+        fail_msg("%s: %s", row, error.text);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), 0);
+    dlt_measure_close(reader);
+    return m;
+}
+
+static void expect_row_error(const char *row, const char *part)
+{
+    struct dlt_measure_reader *reader = open_rows(row);
+    struct dlt_measurement m;
+    struct dlt_error error = {""};
+
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), -1);
+    if (!strstr(error.text, part) || !strstr(error.text, ": line 2: ") ||
+        strncmp(error.text, path, strlen(path)) != 0)
+        fail_msg("\"%s\" lacks file, line or \"%s\"", error.text, part);
+    dlt_measure_close(reader);
+}
+
+static void expect_open_error(const char *text, const char *part)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_error error = {""};
+
+    write_bytes(text, strlen(text));
+    assert_int_equal(dlt_measure_open(path, &reader, &error), -1);
+    assert_null(reader);
+    if (!strstr(error.text, part) || strncmp(error.text, path, strlen(path)) != 0)
+        fail_msg("\"%s\" lacks the file or \"%s\"", error.text, part);
+}
+
+static void a_header_gives_device_and_software_in_si_units(void **state)
+{
+    struct dlt_measure_reader *reader = open_rows("");
+    const struct dlt_measure_header *h = dlt_measure_header(reader);
+
+    (void)state;
+    assert_false(h->runs);
+    assert_string_equal(h->device.name, "Tesla K40");
+    assert_near(h->device.compute_capability, 3.5, 1e-12);
+    assert_near(h->device.clock_hz, 875e6, 1);
+    assert_near(h->device.memory_bytes, 12.0 * 1024 * 1024 * 1024, 1);
+    assert_near(h->device.l2_bytes, 0, 0);
+    assert_string_equal(h->device.architecture, "");
+    assert_int_equal(h->software.timing, DLT_HOST_SYNCHRONOUS);
+    assert_string_equal(h->source, "a test");
+    dlt_measure_close(reader);
+}
+
+static void a_cpu_header_has_a_model_and_its_rows_have_threads(void **state)
+{
+    static const char text[] =
+        "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"model\":\"AMD EPYC 7763\","
+        "\"isa\":\"avx2\",\"sockets\":2,\"cores\":128,\"clock_mhz\":2450,"
+        "\"memory_bandwidth_gbs\":204.8}}\n"
+        "{\"op\":\"softmax\",\"pass\":\"backward\",\"rows\":4,\"columns\":8,\"threads\":16,"
+        "\"cache\":\"cold\",\"median_ms\":1}\n";
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement m;
+
+    (void)state;
+    write_bytes(text, strlen(text));
+    assert_int_equal(dlt_measure_open(path, &reader, NULL), 0);
+    assert_string_equal(dlt_measure_header(reader)->device.name, "AMD EPYC 7763");
+    assert_string_equal(dlt_measure_header(reader)->device.isa, "avx2");
+    assert_near(dlt_measure_header(reader)->device.sockets, 2, 0);
+    assert_near(dlt_measure_header(reader)->device.cores, 128, 0);
+    assert_near(dlt_measure_header(reader)->device.memory_bandwidth, 204.8e9, 1);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, NULL), 1);
+    assert_int_equal(m.record.threads, 16);
+    assert_int_equal(m.record.cache, DLT_CACHE_COLD);
+    dlt_measure_close(reader);
+}
+
+static void a_convolution_row_is_read_height_before_width(void **state)
+{
+    struct dlt_measurement m = read_row(
+        "{\"op\":\"conv2d\",\"pass\":\"step\",\"dtype\":\"float16\",\"math\":\"ieee\",\"batch\":9,"
+        "\"in_channels\":6,\"in_size\":[71,35],\"out_channels\":8,\"kernel\":[4,3],"
+        "\"stride\":[2,1],\"padding\":[[1,2],[0,3]],\"groups\":2,\"bias\":true,"
+        "\"activation\":\"relu\",\"optimizer\":\"rmsprop\",\"median_ms\":3.42892,"
+        "\"min_ms\":3.30632,\"max_ms\":3.75588,\"std_ms\":0.152124,\"repeats\":5,"
+        "\"temperature_c\":-4.5,\"disturbed\":true}\n");
+    const struct dlt_spatial *s = &m.record.u.spatial;
+
+    (void)state;
+    assert_string_equal(m.record.kind->name, "conv2d");
+    assert_int_equal(m.record.pass, DLT_STEP);
+    assert_int_equal(m.record.dtype, DLT_FLOAT16);
+    assert_int_equal(m.record.activation, DLT_RELU);
+    assert_int_equal(m.record.optimizer, DLT_RMSPROP);
+    assert_int_equal(s->in_size[0], 71);
+    assert_int_equal(s->in_size[1], 35);
+    assert_int_equal(s->kernel[0], 4);
+    assert_int_equal(s->kernel[1], 3);
+    assert_int_equal(s->stride[0], 2);
+    assert_int_equal(s->dilation[1], 1);
+    assert_int_equal(s->padding[0][0], 1);
+    assert_int_equal(s->padding[0][1], 2);
+    assert_int_equal(s->padding[1][1], 3);
+    assert_int_equal(s->groups, 2);
+    assert_int_equal(s->bias, 1);
+    assert_near(m.median_s, 3.42892e-3, 1e-15);
+    assert_near(m.min_s, 3.30632e-3, 1e-15);
+    assert_near(m.max_s, 3.75588e-3, 1e-15);
+    assert_near(m.std_s, 0.152124e-3, 1e-15);
+    assert_int_equal(m.repeats, 5);
+    assert_near(m.temperature_c, -4.5, 0);
+    assert_true(m.disturbed);
+}
+
+#define CONV(fields)                                                                               \
+    "{\"op\":\"conv2d\",\"pass\":\"forward\",\"batch\":1,\"in_channels\":1,\"out_channels\":1,"    \
+    "\"median_ms\":1," fields "}\n"
+
+static void one_number_stands_for_every_dimension(void **state)
+{
+    struct dlt_measurement m =
+        read_row(CONV("\"in_size\":32,\"kernel\":5,\"stride\":2,\"padding\":2,\"dilation\":3"));
+
+    (void)state;
+    for (int d = 0; d < 2; d++) {
+        assert_int_equal(m.record.u.spatial.in_size[d], 32);
+        assert_int_equal(m.record.u.spatial.kernel[d], 5);
+        assert_int_equal(m.record.u.spatial.stride[d], 2);
+        assert_int_equal(m.record.u.spatial.dilation[d], 3);
+        assert_int_equal(m.record.u.spatial.padding[d][0], 2);
+        assert_int_equal(m.record.u.spatial.padding[d][1], 2);
+    }
+}
+
+/* TensorFlow's rule: out = ceil(in / stride); of an odd sum the larger half comes after. 224 with
+ * kernel 7, stride 2: out 112, sum 111 * 2 + 7 - 224 = 5. It stands before the sizes here. */
+static void same_padding_is_tensorflows_wherever_it_stands_in_the_row(void **state)
+{
+    struct dlt_measurement m = read_row(
+        CONV("\"padding\":\"same\",\"in_size\":[224,5],\"kernel\":[7,2],\"stride\":[2,1]"));
+
+    (void)state;
+    assert_int_equal(m.record.u.spatial.padding[0][0], 2);
+    assert_int_equal(m.record.u.spatial.padding[0][1], 3);
+    assert_int_equal(m.record.u.spatial.padding[1][0], 0);
+    assert_int_equal(m.record.u.spatial.padding[1][1], 1);
+    assert_int_equal(dlt_spatial_out(&m.record.u.spatial, 0), 112);
+    assert_int_equal(dlt_spatial_out(&m.record.u.spatial, 1), 5);
+}
+
+static void a_row_that_is_wrong_is_told_by_file_line_and_field(void **state)
+{
+    (void)state;
+    expect_row_error("{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":1,\"out_features\":9,"
+                     "\"median_ms\":1}\n",
+                     "in_features: is missing; dense needs it");
+    expect_row_error("{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":0,\"in_features\":1,"
+                     "\"out_features\":9,\"median_ms\":1}\n",
+                     "batch: has to be a whole number of at least 1, not 0");
+    expect_row_error("{\"op\":\"dense\",\"pass\":\"forwards\",\"batch\":1,\"in_features\":1,"
+                     "\"out_features\":9,\"median_ms\":1}\n",
+                     "pass: \"forwards\" is not known; did you mean \"forward\"?");
+    expect_row_error("{\"op\":\"dense\",\"batch\":1,\"in_features\":1,\"out_features\":9,"
+                     "\"median_ms\":1}\n",
+                     "pass: is missing");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1}\n",
+                     "median_ms: is missing");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":0}\n",
+                     "median_ms: has to be more than 0");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":-1}\n",
+                     "median_ms: has to be a number of at least 0, not -1");
+    expect_row_error(CONV("\"in_size\":[3,3,3],\"kernel\":1"),
+                     "in_size: has to be a size or a list");
+    expect_row_error(CONV("\"in_size\":3,\"kernel\":5"), "kernel 5 does not fit into 3");
+    expect_row_error(CONV("\"in_size\":3,\"kernel\":1,\"padding\":\"full\""), "padding: has to be");
+    expect_row_error(CONV("\"in_size\":3,\"kernel\":1,\"stride\":0"), "stride: has to be");
+    expect_row_error("not json\n", "is no JSON object");
+    expect_row_error("[1]\n", "is no JSON object");
+    expect_row_error("{\"pass\":\"forward\"}\n", "op: is missing");
+    expect_row_error("{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":9007199254740992,"
+                     "\"in_features\":9007199254740992,\"out_features\":9,\"median_ms\":1}\n",
+                     "2^53");
+}
+
+static void reading_goes_on_behind_a_wrong_row(void **state)
+{
+    struct dlt_measure_reader *reader = open_rows(DENSE(1) "oops\n" DENSE(3));
+    struct dlt_measurement m;
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), 1);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), -1);
+    assert_non_null(strstr(error.text, ": line 3: "));
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), 1);
+    assert_int_equal(m.record.u.matmul.m, 3);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), 0);
+    assert_false(dlt_measure_cut(reader));
+    dlt_measure_close(reader);
+}
+
+static void unknown_fields_are_ignored_and_unknown_operators_counted(void **state)
+{
+    struct dlt_measure_reader *reader = open_rows(
+        "{\"op\":\"fft3d\",\"pass\":\"forward\",\"n\":3}\n"
+        "\n"
+        "{\"mood\":{\"deep\":[1,{\"x\":null}]},\"op\":\"elementwise\",\"function\":\"add\","
+        "\"operands\":2,\"rows\":5,\"columns\":6,\"pass\":\"forward\",\"median_ms\":2}\r\n"
+        "{\"op\":\"elementwise\",\"function\":\"erfinv\",\"rows\":5,\"columns\":6,"
+        "\"pass\":\"forward\",\"median_ms\":2}\n");
+    struct dlt_measurement m;
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), 1);
+    assert_int_equal(m.record.u.rowwise.function, DLT_ADD);
+    assert_int_equal(m.record.u.rowwise.operands, 2);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), 0);
+    assert_int_equal(dlt_measure_unknown(reader), 2);
+    dlt_measure_close(reader);
+}
+
+static void a_half_written_last_line_is_left_out_and_the_rest_used(void **state)
+{
+    static const char half[] = "{\"op\":\"dense\",\"pass\":\"forward\",\"ba";
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement m;
+    char rows[1024];
+
+    (void)state;
+    snprintf(rows, sizeof rows, "%s%s", DENSE(1) DENSE(2), half);
+    reader = open_rows(rows);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, NULL), 1);
+    assert_false(dlt_measure_cut(reader));
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, NULL), 1);
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, NULL), 0);
+    assert_true(dlt_measure_cut(reader));
+    assert_int_equal(dlt_measure_next(reader, &m, NULL, NULL), 0);
+    /* Where a writer may go on. */
+    assert_int_equal(dlt_measure_whole(reader), strlen(header) + strlen(rows) - strlen(half));
+    dlt_measure_close(reader);
+}
+
+static void a_last_line_that_lacks_only_its_newline_is_used(void **state)
+{
+    char rows[] = DENSE(4);
+    struct dlt_measurement m;
+
+    (void)state;
+    rows[strlen(rows) - 1] = '\0';
+    m = read_row(rows);
+    assert_int_equal(m.record.u.matmul.m, 4);
+}
+
+static size_t count_rows(const char *file, bool *cut)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement m;
+    struct dlt_run run;
+    struct dlt_error error;
+    size_t rows = 0;
+    int got;
+
+    if (dlt_measure_open(file, &reader, &error))
+        fail_msg("%s", error.text);
+    while ((got = dlt_measure_next(reader, &m, &run, &error)) > 0)
+        rows++;
+    if (got < 0)
+        fail_msg("%s", error.text);
+    *cut = dlt_measure_cut(reader);
+    assert_int_equal(dlt_measure_unknown(reader), 0);
+    dlt_measure_close(reader);
+    return rows;
+}
+
+/* Rows that differ, so that they do not compress to nothing. */
+static char *many_rows(size_t count)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+
+    assert_non_null(stream);
+    fputs(header, stream);
+    srand(7);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream,
+                "{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":%d,\"in_features\":%d,"
+                "\"out_features\":%d,\"median_ms\":0.%d}\n",
+                rand() % 1000 + 1, rand() % 1000 + 1, rand() % 1000 + 1, rand() % 1000000 + 1);
+    fclose(stream);
+    return text;
+}
+
+static void gzip_is_recognised_by_content_and_may_have_members(void **state)
+{
+    char *text = many_rows(5000);
+    bool cut;
+
+    (void)state;
+    write_gzip(text, "w");
+    assert_int_equal(count_rows(path, &cut), 5000);
+    assert_false(cut);
+    write_gzip(DENSE(1), "a"); /* a second member behind the first, as a writer that resumed */
+    assert_int_equal(count_rows(path, &cut), 5001);
+    free(text);
+}
+
+static void a_gzip_file_that_is_cut_gives_what_is_there(void **state)
+{
+    char *text = many_rows(5000);
+    struct stat status;
+    size_t before = 5000;
+    bool cut;
+
+    (void)state;
+    write_gzip(text, "w");
+    assert_int_equal(stat(path, &status), 0);
+    for (off_t size = status.st_size - 1; size > 2000; size = size * 2 / 3) {
+        size_t rows;
+
+        assert_int_equal(truncate(path, size), 0);
+        rows = count_rows(path, &cut);
+        assert_true(cut);
+        assert_true(rows <= before && (size < status.st_size / 2 || rows > 2000));
+        before = rows;
+    }
+    free(text);
+}
+
+static void a_damaged_gzip_file_is_an_error(void **state)
+{
+    char *text = many_rows(5000);
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement m;
+    struct dlt_error error = {""};
+    struct stat status;
+    FILE *file;
+    int got;
+
+    (void)state;
+    write_gzip(text, "w");
+    free(text);
+    assert_int_equal(stat(path, &status), 0);
+    file = fopen(path, "r+");
+    assert_non_null(file);
+    fseek(file, -6, SEEK_END); /* in the checksum: every row is sound */
+    fputc('#', file);
+    fclose(file);
+    assert_int_equal(dlt_measure_open(path, &reader, &error), 0);
+    while ((got = dlt_measure_next(reader, &m, NULL, &error)) > 0)
+        ;
+    assert_int_equal(got, -1);
+    assert_non_null(strstr(error.text, "damaged"));
+    dlt_measure_close(reader);
+}
+
+static void what_is_no_measurements_file_is_refused_with_the_mend(void **state)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_error error;
+    char fifo[PATH_MAX];
+
+    (void)state;
+    expect_open_error("", "is empty");
+    expect_open_error("{\"format\":\"dltime-trace\",\"version\":1}\n", "this is a trace");
+    expect_open_error("{\"format\":\"dltime-measurements\",\"version\":2,\"device\":{}}\n",
+                      "install a newer dltime");
+    expect_open_error("{\"format\":\"dltime-measurement\",\"version\":1}\n", "is neither");
+    expect_open_error("{\"op\":\"dense\"}\n", "format: is missing");
+    expect_open_error("op,median\n", "is no JSON object");
+    expect_open_error("{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{}}\n",
+                      "device.name: is missing");
+    expect_open_error(
+        "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"x\","
+        "\"sms\":\"many\"}}\n",
+        "device.sms: has to be a number");
+    expect_open_error(
+        "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"x\"},"
+        "\"software\":{\"timing\":\"event_single\"}}\n",
+        "did you mean \"events_single\"?");
+    assert_int_equal(dlt_measure_open(folder, &reader, &error), -1);
+    assert_non_null(strstr(error.text, "is a directory"));
+    snprintf(fifo, sizeof fifo, "%s/fifo", folder);
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(dlt_measure_open(fifo, &reader, &error), -1); /* and does not wait for it */
+    assert_int_equal(dlt_measure_open("/nonexistent/file", &reader, &error), -1);
+    assert_non_null(strstr(error.text, "/nonexistent/file: No such file"));
+}
+
+static void lines_have_a_limit_of_one_mebibyte(void **state)
+{
+    enum { LIMIT = 1 << 20 };
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement m;
+    struct dlt_error error;
+    char *rows = malloc(LIMIT + 3);
+
+    (void)state;
+    assert_non_null(rows);
+    for (int excess = 0; excess < 2; excess++) {
+        size_t length = LIMIT + (size_t)excess;
+
+        memset(rows, ' ', length);
+        memcpy(rows, DENSE(1), strlen(DENSE(1)) - 1);
+        memcpy(rows + length, "\n", 2);
+        reader = open_rows(rows);
+        assert_int_equal(dlt_measure_next(reader, &m, NULL, &error), excess ? -1 : 1);
+        dlt_measure_close(reader);
+    }
+    assert_non_null(strstr(error.text, "line 2: the line is longer than 1 MiB"));
+    free(rows);
+}
+
+static void a_run_may_name_its_card_and_takes_the_headers_device_else(void **state)
+{
+    static const char text[] =
+        "{\"format\":\"dltime-runs\",\"version\":1,\"device\":{\"name\":\"Tesla T4\"}}\n"
+        "{\"model\":\"ssd\",\"card\":\"V100 16GB\",\"batch\":8,\"suspect\":\"slow\"}\n"
+        "{\"model\":\"vgg16\",\"input\":[3,224,224],\"step_ms\":65.195}\n"
+        "{\"device\":\"x\"}\n";
+    struct dlt_measure_reader *reader;
+    struct dlt_error error;
+    struct dlt_run run;
+
+    (void)state;
+    write_bytes(text, strlen(text));
+    assert_int_equal(dlt_measure_open(path, &reader, NULL), 0);
+    assert_int_equal(dlt_measure_next(reader, NULL, &run, NULL), 1);
+    assert_string_equal(run.device, "V100 16GB");
+    assert_string_equal(run.suspect, "slow");
+    assert_int_equal(run.devices, 1);
+    assert_int_equal(run.nodes, 1);
+    assert_int_equal(run.pass, DLT_STEP);
+    assert_int_equal(dlt_measure_next(reader, NULL, &run, NULL), 1);
+    assert_string_equal(run.device, "Tesla T4");
+    assert_int_equal(run.input[1], 224);
+    assert_int_equal(run.input[3], 0);
+    assert_near(run.step_s, 65.195e-3, 1e-12);
+    assert_int_equal(dlt_measure_next(reader, NULL, &run, &error), -1);
+    assert_non_null(strstr(error.text, "line 4: model: is missing"));
+    dlt_measure_close(reader);
+}
+
+/* Newlines of a file, gzip or not, counted without the reader. */
+static size_t count_lines(const char *file)
+{
+    gzFile stream = gzopen(file, "r");
+    static char chunk[1 << 16];
+    size_t lines = 0;
+    int got;
+
+    assert_non_null(stream);
+    while ((got = gzread(stream, chunk, sizeof chunk)) > 0)
+        for (int i = 0; i < got; i++)
+            lines += chunk[i] == '\n';
+    gzclose(stream);
+    return lines;
+}
+
+static void the_public_measurements_are_read_to_the_last_row(void **state)
+{
+    static const char *const patterns[] = {"justus2018/*.jsonl*", "lambda/*.jsonl*",
+                                           "neusight2025/*.jsonl*", "neusight2025/ops/*.jsonl*"};
+    const char *data = getenv("DLTIME_DATA") ? getenv("DLTIME_DATA") : "../shared/data";
+    size_t files = 0, rows = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        char pattern[PATH_MAX];
+        glob_t found;
+        bool cut;
+
+        snprintf(pattern, sizeof pattern, "%s/%s", data, patterns[i]);
+        if (glob(pattern, 0, NULL, &found) != 0)
+            continue;
+        for (size_t k = 0; k < found.gl_pathc; k++) {
+            size_t got = count_rows(found.gl_pathv[k], &cut);
+
+            assert_false(cut);
+            assert_int_equal(got, count_lines(found.gl_pathv[k]) - 1);
+            rows += got;
+            files++;
+        }
+        globfree(&found);
+    }
+    if (files == 0) {
+        print_message("SKIPPED: no measurements under %s; set DLTIME_DATA\n", data);
+        skip();
+    }
+    print_message("%zu rows of %zu files\n", rows, files);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_header_gives_device_and_software_in_si_units),
+        cmocka_unit_test(a_cpu_header_has_a_model_and_its_rows_have_threads),
+        cmocka_unit_test(a_convolution_row_is_read_height_before_width),
+        cmocka_unit_test(one_number_stands_for_every_dimension),
+        cmocka_unit_test(same_padding_is_tensorflows_wherever_it_stands_in_the_row),
+        cmocka_unit_test(a_row_that_is_wrong_is_told_by_file_line_and_field),
+        cmocka_unit_test(reading_goes_on_behind_a_wrong_row),
+        cmocka_unit_test(unknown_fields_are_ignored_and_unknown_operators_counted),
+        cmocka_unit_test(a_half_written_last_line_is_left_out_and_the_rest_used),
+        cmocka_unit_test(a_last_line_that_lacks_only_its_newline_is_used),
+        cmocka_unit_test(gzip_is_recognised_by_content_and_may_have_members),
+        cmocka_unit_test(a_gzip_file_that_is_cut_gives_what_is_there),
+        cmocka_unit_test(a_damaged_gzip_file_is_an_error),
+        cmocka_unit_test(what_is_no_measurements_file_is_refused_with_the_mend),
+        cmocka_unit_test(lines_have_a_limit_of_one_mebibyte),
+        cmocka_unit_test(a_run_may_name_its_card_and_takes_the_headers_device_else),
+        cmocka_unit_test(the_public_measurements_are_read_to_the_last_row),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
