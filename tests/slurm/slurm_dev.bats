@@ -87,6 +87,21 @@ marked() { # ROOT
     scancel "$job"
 }
 
+@test "the plugin of the build folder is loaded, whatever the folder is called" {
+    [ -e "$BUILD/spank_dltime.so" ]
+    run -0 --separate-stderr sbatch --help
+    [[ "$output" == *--dl-model* ]]
+    [ -z "$stderr" ]
+    folder="$BATS_TEST_TMPDIR/a build's \"folder\""
+    mkdir "$folder"
+    cp "$BUILD"/*.so "$folder"
+    BUILD=$folder slurm_dev start --root "$BATS_TEST_TMPDIR/other"
+    run -0 --separate-stderr slurm_dev run --root "$BATS_TEST_TMPDIR/other" srun --help
+    [[ "$output" == *--dl-model* ]]
+    [ -z "$stderr" ]
+    slurm_dev stop --root "$BATS_TEST_TMPDIR/other"
+}
+
 @test "run passes the command's exit status on" {
     run -7 slurm_dev run sh -c 'exit 7'
     run -0 slurm_dev run sh -c 'echo "$SLURM_CONF"'
