@@ -11,13 +11,19 @@
 
 enum { ENTRIES = 4096 };
 
-static struct dlt_catalogue_entry *entries[ENTRIES];
+/* One that was replaced stays behind its successor: somebody may hold a pointer to it. */
+struct kept {
+    struct dlt_catalogue_entry entry;
+    struct kept *replaced;
+};
+
+static struct kept *entries[ENTRIES];
 static size_t count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error *error)
 {
-    struct dlt_catalogue_entry *copy;
+    struct kept *copy;
     size_t at = 0;
     bool full;
 
@@ -26,13 +32,13 @@ int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error 
     copy = malloc(sizeof *copy);
     if (!copy)
         return dlt_fail_memory(error);
-    *copy = *entry;
+    copy->entry = *entry;
     pthread_mutex_lock(&lock);
-    while (at < count && strcasecmp(entries[at]->device.name, entry->device.name) != 0)
+    while (at < count && strcasecmp(entries[at]->entry.device.name, entry->device.name) != 0)
         at++;
     full = at == ENTRIES;
-    /* One that is replaced is not freed: somebody may hold a pointer to it. */
     if (!full) {
+        copy->replaced = at < count ? entries[at] : NULL;
         entries[at] = copy;
         count += at == count;
     }
@@ -60,7 +66,7 @@ const struct dlt_catalogue_entry *dlt_catalogue_at(size_t index)
 
     pthread_mutex_lock(&lock);
     if (index < count)
-        entry = entries[index];
+        entry = &entries[index]->entry;
     pthread_mutex_unlock(&lock);
     return entry;
 }
@@ -108,11 +114,11 @@ const struct dlt_device *dlt_catalogue_find(const char *name)
 
     pthread_mutex_lock(&lock);
     for (size_t i = 0; i < count && !found; i++)
-        if (is_named(entries[i], name))
-            found = &entries[i]->device;
+        if (is_named(&entries[i]->entry, name))
+            found = &entries[i]->entry.device;
     for (size_t i = 0; i < count && !found; i++)
-        if (is_meant(entries[i], name))
-            found = &entries[i]->device;
+        if (is_meant(&entries[i]->entry, name))
+            found = &entries[i]->entry.device;
     pthread_mutex_unlock(&lock);
     return found;
 }
