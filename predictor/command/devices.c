@@ -31,33 +31,42 @@ struct options {
     size_t name_count;
 };
 
-/* value / scale with three digits, or "-" where it is not known. */
+/* value / scale with three digits or whole, or "-" where it is not known. */
 static const char *number(char buffer[32], double value, double scale)
 {
     double scaled = value / scale;
 
     if (!(value > 0))
         return memcpy(buffer, "-", 2);
-    return dlt_text_from_double(buffer, scaled, scaled >= 1000 ? 6 : 3);
+    return dlt_text_from_double(buffer, scaled < 100 ? scaled : round(scaled),
+                                scaled < 100 ? 3 : 9);
+}
+
+/* "7.0"; "" where it is not known. */
+static const char *version(char buffer[32], double value)
+{
+    if (!(value > 0))
+        return "";
+    dlt_text_from_double(buffer, value, 4);
+    if (!strchr(buffer, '.'))
+        memcpy(buffer + strlen(buffer), ".0", 3);
+    return buffer;
 }
 
 static void print_heading(void)
 {
-    printf("%-48s %-15s %4s %5s %7s %6s %6s %14s %6s %6s %6s\n", "DEVICE", "ARCHITECTURE", "SMs",
-           "MHz", "MEM GiB", "GB/s", "L2 MiB", "TFLOP/s: FP32", "TF32", "FP16", "BF16");
+    printf("%-50s %-14s %4s %5s %5s %5s %6s %6s %6s %6s %6s\n", "DEVICE", "ARCHITECTURE", "SMs",
+           "MHz", "GiB", "GB/s", "L2 MiB", "FP32", "TF32", "FP16", "BF16");
 }
 
 static void print_device(const struct dlt_device *d)
 {
     static const double mega = 1e6, giga = 1e9, tera = 1e12, mib = 1048576, gib = 1073741824;
-    char text[9][32], architecture[48], version[32];
+    char text[10][32], architecture[64];
 
-    snprintf(architecture, sizeof architecture, "%s", d->architecture);
-    if (d->compute_capability > 0)
-        snprintf(architecture, sizeof architecture, "%s %s%s", d->architecture,
-                 dlt_text_from_double(version, d->compute_capability, 3),
-                 strchr(version, '.') ? "" : ".0");
-    printf("%-48s %-15s %4s %5s %7s %6s %6s %14s %6s %6s %6s\n", d->name, architecture,
+    snprintf(architecture, sizeof architecture, "%s %s", d->architecture,
+             version(text[9], d->compute_capability));
+    printf("%-50s %-14s %4s %5s %5s %5s %6s %6s %6s %6s %6s\n", d->name, architecture,
            number(text[0], d->sms, 1), number(text[1], d->clock_hz, mega),
            number(text[2], dlt_device_usable(d), gib), number(text[3], d->memory_bandwidth, giga),
            number(text[4], d->l2_bytes, mib), number(text[5], d->peak_fp32, tera),
@@ -70,6 +79,7 @@ static struct json_object *device_json(const struct dlt_device *device)
 {
     struct json_object *object = json_object_new_object();
     size_t before = SIZE_MAX;
+    char buffer[32];
 
     for (const struct dlt_member *m = dlt_device_members; m->name; before = m++->offset) {
         const void *field = (const char *)device + m->offset;
@@ -78,11 +88,14 @@ static struct json_object *device_json(const struct dlt_device *device)
             continue; /* an alias of the key before it */
         if (m->type == DLT_MEMBER_TEXT) {
             dlt_json_text(object, m->name, *(const char *)field ? field : NULL);
+        } else if (m->type == DLT_MEMBER_VERSION) {
+            const char *text = version(buffer, *(const double *)field);
+
+            dlt_json_text(object, m->name, *text ? text : NULL);
         } else {
             double value = *(const double *)field;
-            double scale = m->type == DLT_MEMBER_REAL ? m->scale : 1;
 
-            dlt_json_number(object, m->name, value > 0 ? value / scale : NAN);
+            dlt_json_number(object, m->name, value > 0 ? value / m->scale : NAN);
         }
     }
     return object;
@@ -106,6 +119,7 @@ static void print_catalogue(void)
     print_heading();
     for (size_t i = 0; (entry = dlt_catalogue_at(i)) != NULL; i++)
         print_device(&entry->device);
+    puts("\nGiB: what programs can allocate. FP32 to BF16: dense TFLOP/s of the data sheet.");
 }
 
 static int no_device(const char *name)
