@@ -70,17 +70,18 @@ static void describe_length(const struct dlt_estimate *e, char *text, size_t siz
 /* "resnet50: 25.6 M parameters; 90 epochs of 2503 steps; 256 per GPU, 512 in all; float32" */
 static void describe(struct dlt_advice *advice, const struct dlt_estimate *e, bool gpu)
 {
-    char parameters[32], length[96], all[48] = "";
+    char parameters[32], length[96], batch[48], all[48] = "";
 
     describe_length(e, length, sizeof length);
     if (e->devices > 1)
         snprintf(all, sizeof all, ", %lld in all", (long long)e->batch * e->devices);
-    snprintf(advice->headline, sizeof advice->headline, "%s: %s parameters%s; %lld per %s%s; %s",
-             e->model, dlt_text_from_count(parameters, e->parameters), length, (long long)e->batch,
-             gpu              ? "GPU"
-             : e->devices > 1 ? "node"
-                              : "step",
-             all, dlt_precision_names[e->training.precision]);
+    if (!gpu && e->devices == 1)
+        snprintf(batch, sizeof batch, "batches of %lld", (long long)e->batch);
+    else
+        snprintf(batch, sizeof batch, "%lld per %s", (long long)e->batch, gpu ? "GPU" : "node");
+    snprintf(advice->headline, sizeof advice->headline, "%s: %s parameters%s; %s%s; %s", e->model,
+             dlt_text_from_count(parameters, e->parameters), length, batch, all,
+             dlt_precision_names[e->training.precision]);
     dlt_text_printable(advice->headline);
 }
 
@@ -163,19 +164,20 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
                           const struct dlt_site_partition *site, const struct dlt_shape *shape)
 {
     struct dlt_advice *advice = work->advice;
-    const struct dlt_request *request = work->question->request;
-    bool named = dlt_list_has(request->partitions, partition->name);
+    struct dlt_request request = *work->question->request;
+    bool named = dlt_list_has(request.partitions, partition->name);
     struct dlt_shape whole = *shape;
     struct dlt_placement placement;
     size_t index = advice->count;
 
     if (index == CANDIDATES_MAX || (!partition->up && !named))
         return;
-    if (shape->gpus > 0 && !dlt_request_wants_gpus(request) && !named && !partition->is_default)
+    if (shape->gpus > 0 && !dlt_request_wants_gpus(&request) && !named && !partition->is_default)
         return;
     if (whole.nodes == 0 || (partition->max_nodes > 0 && partition->max_nodes < whole.nodes))
         whole.nodes = partition->max_nodes;
-    if (!dlt_request_place(request, &whole, &placement))
+    request.exclusive = request.exclusive || partition->exclusive;
+    if (!dlt_request_place(&request, &whole, &placement))
         return;
     advice->candidates[advice->count++] = (struct dlt_candidate){
         .partition = partition->name,

@@ -105,8 +105,8 @@ int dlt_snapshot_write(FILE *stream, const struct dlt_snapshot *snapshot)
 
         fputs("partition", stream);
         write_text(stream, partition->name);
-        fprintf(stream, "\t%d\t%d\t%d\t%d", partition->up, partition->is_default, partition->nodes,
-                partition->max_nodes);
+        fprintf(stream, "\t%d\t%d\t%d\t%d\t%d", partition->up, partition->is_default,
+                partition->exclusive, partition->nodes, partition->max_nodes);
         write_seconds(stream, partition->default_time_s);
         write_seconds(stream, partition->max_time_s);
         fputc('\n', stream);
@@ -123,7 +123,7 @@ int dlt_snapshot_write(FILE *stream, const struct dlt_snapshot *snapshot)
     return fflush(stream) || ferror(stream) ? -1 : 0;
 }
 
-enum { FIELDS_MAX = 8 };
+enum { FIELDS_MAX = 9 };
 
 /* Cuts a line at its tabs, in place. Returns the number of fields, or 0 for too many. */
 static size_t cut_fields(char *line, char *fields[FIELDS_MAX])
@@ -185,15 +185,16 @@ static bool take_partition(struct dlt_snapshot *snapshot, char **field, size_t c
 {
     struct dlt_partition *partition;
 
-    if (count != 8)
+    if (count != 9)
         return false;
     partition = dlt_snapshot_add(snapshot);
     return partition && *field[1] &&
            dlt_text_copy(partition->name, sizeof partition->name, field[1]) &&
            take_bool(field[2], &partition->up) && take_bool(field[3], &partition->is_default) &&
-           take_int(field[4], &partition->nodes) && take_int(field[5], &partition->max_nodes) &&
-           take_quantity(field[6], NAN, &partition->default_time_s) &&
-           take_quantity(field[7], INFINITY, &partition->max_time_s);
+           take_bool(field[4], &partition->exclusive) && take_int(field[5], &partition->nodes) &&
+           take_int(field[6], &partition->max_nodes) &&
+           take_quantity(field[7], NAN, &partition->default_time_s) &&
+           take_quantity(field[8], INFINITY, &partition->max_time_s);
 }
 
 static bool take_shape(struct dlt_snapshot *snapshot, char **field, size_t count)

@@ -27,6 +27,7 @@ struct dlt_partition {
     char name[DLT_NAME_SIZE];
     bool up; /* takes jobs and runs them */
     bool is_default;
+    bool exclusive; /* jobs have whole nodes, whatever they ask for */
     int nodes;
     int max_nodes;         /* of one job; 0: no limit */
     double default_time_s; /* NaN: none, a job without --time gets the longest there is */

@@ -51,8 +51,7 @@ char *dlt_table_range_time(char buffer[32], double seconds, bool hours)
 {
     long long minutes;
 
-    if (!isfinite(seconds) || seconds < 0 || seconds >= 1e12 || (seconds < 3600 && !hours) ||
-        seconds >= 86400)
+    if (!hours || !isfinite(seconds) || seconds < 0 || seconds >= 86400)
         return dlt_table_time(buffer, seconds);
     minutes = llround(seconds / 60);
     snprintf(buffer, 32, "%lld:%02lld", minutes / 60, minutes % 60);
@@ -109,15 +108,6 @@ static void memory_cell(char *cell, const struct dlt_candidate *candidate)
         snprintf(cell, CELL_SIZE, "%.*f/%.0f %s", need < 9.95, need, have, verdict);
 }
 
-/* Limits are whole minutes in Slurm: seconds are left out from a day up, as elsewhere. */
-static void limit_cell(char cell[CELL_SIZE], double limit_s)
-{
-    if (limit_s < 3600)
-        dlt_text_from_duration(cell, limit_s);
-    else
-        dlt_table_time(cell, limit_s);
-}
-
 static void fill_row(row_cells cells, const struct dlt_candidate *candidate,
                      const struct dlt_config *config)
 {
@@ -143,7 +133,7 @@ static void fill_row(row_cells cells, const struct dlt_candidate *candidate,
         snprintf(cells[RANGE], CELL_SIZE, "%s - %s", low, high);
     }
     if (isfinite(candidate->upper_s))
-        limit_cell(cells[LIMIT], dlt_limit(config, candidate->upper_s));
+        dlt_table_time(cells[LIMIT], dlt_limit(config, candidate->upper_s));
     dlt_text_copy(cells[BASIS], CELL_SIZE, dlt_basis_name(candidate->basis));
 }
 

@@ -55,6 +55,7 @@ static void fill_partition(struct dlt_partition *partition, const partition_info
     dlt_text_copy(partition->name, sizeof partition->name, info->name);
     partition->up = info->state_up == PARTITION_UP;
     partition->is_default = (info->flags & PART_FLAG_DEFAULT) != 0;
+    partition->exclusive = info->max_share == 0; /* OverSubscribe=EXCLUSIVE */
     partition->nodes = count_of(info->total_nodes);
     partition->max_nodes = count_of(info->max_nodes);
     if (info->default_time < NO_VAL)

@@ -8,9 +8,9 @@
 
 static const char good[] = "dltime-snapshot\t1\n"
                            "cluster\tdev\t22.05.8\t1700000000\t64030\t1\t0\n"
-                           "partition\tv100\t1\t1\t2\t0\t3600\t604800\n"
+                           "partition\tv100\t1\t1\t0\t2\t0\t3600\t604800\n"
                            "shape\t2\t40\t4\t402653184000\tv100\n"
-                           "partition\tcpu\t0\t0\t1\t1\t-\t-\n"
+                           "partition\tcpu\t0\t0\t1\t1\t1\t-\t-\n"
                            "end\n";
 
 static void what_is_written_is_read(void **state)
@@ -64,12 +64,12 @@ static void what_does_not_belong_is_refused_with_its_line(void **state)
     } cases[] = {
         {"dltime-snapshot\t2\nend\n", "line 1"},
         {"dltime-snapshot\t1\nshape\t1\t1\t0\t-\t\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t1\t0\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\t\t1\t0\t1\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t2\t0\t1\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t-1\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t99999999999\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t1\t0\t-\t-\textra\nend\n", "line 2"},
+        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t1\t0\t-\nend\n", "line 2"},
+        {"dltime-snapshot\t1\npartition\t\t1\t0\t0\t1\t0\t-\t-\nend\n", "line 2"},
+        {"dltime-snapshot\t1\npartition\tx\t2\t0\t0\t1\t0\t-\t-\nend\n", "line 2"},
+        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t-1\t0\t-\t-\nend\n", "line 2"},
+        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t99999999999\t0\t-\t-\nend\n", "line 2"},
+        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t1\t0\t-\t-\textra\nend\n", "line 2"},
         {"dltime-snapshot\t1\nnonsense\nend\n", "line 2"},
         {"dltime-snapshot\t1\n\nend\n", "line 2"},
         {"", "line 0"},
@@ -108,7 +108,7 @@ more_shapes_than_there_is_room_for_are_dropped_on_writing_and_refused_on_reading
 {
     struct dlt_snapshot *snapshot = dlt_snapshot_create();
     struct dlt_partition *partition = dlt_snapshot_add(snapshot);
-    char text[1024] = "dltime-snapshot\t1\npartition\tx\t1\t0\t9\t0\t-\t-\n";
+    char text[1024] = "dltime-snapshot\t1\npartition\tx\t1\t0\t0\t9\t0\t-\t-\n";
     struct dlt_error error;
 
     (void)state;
