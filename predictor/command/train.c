@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "learn/runs.h"
 #include "learn/train.h"
 
 static const char help[] =
@@ -128,10 +129,34 @@ static void print_summary(const struct dlt_profile_writer *w)
     }
 }
 
+static void print_steps(const struct dlt_profile_writer *w, const struct dlt_runs_report *report)
+{
+    char dispatch[32];
+
+    for (size_t i = 0; i < w->step_count; i++) {
+        const struct dlt_step_parameters *p = &w->step[i].parameters;
+
+        fprintf(stderr,
+                "%s, framework %s: %.0f runs of %.0f networks; steps are %.2f x their operators, "
+                "dispatch %s a kernel, networks differ by %.0f %%\n",
+                w->entry[w->step[i].entry].device.name, dlt_framework_names[w->step[i].framework],
+                p->runs, p->networks, p->device_factor,
+                dlt_text_from_seconds(dispatch, p->dispatch_s), 100 * p->network_sigma);
+    }
+    if (report->skipped)
+        fprintf(stderr,
+                "%zu runs were not used: several devices, no time, or a device without "
+                "measurements\n",
+                report->skipped);
+    if (report->unread)
+        fprintf(stderr, "%zu runs were not used: %s\n", report->unread, report->example.text);
+}
+
 static int run(struct options *o)
 {
     struct dlt_corpus corpus = {0};
     struct dlt_profile_writer writer = {0};
+    struct dlt_runs_report report;
     struct dlt_error error;
     int status = COMMAND_DONE;
     bool terminal = isatty(STDERR_FILENO);
@@ -146,12 +171,16 @@ static int run(struct options *o)
     }
     if (status == COMMAND_DONE && dlt_train(&corpus, &o->settings, &writer, &error))
         status = command_fail("train", &error);
+    if (status == COMMAND_DONE && dlt_learn_runs(&corpus, &writer, &report, &error))
+        status = command_fail("train", &error);
     if (terminal)
         fputs("\r\033[K", stderr);
     if (status == COMMAND_DONE && dlt_profile_writer_save(&writer, o->output, &error))
         status = command_fail("train", &error);
-    if (status == COMMAND_DONE)
+    if (status == COMMAND_DONE) {
         print_summary(&writer);
+        print_steps(&writer, &report);
+    }
     dlt_profile_writer_clear(&writer);
     dlt_corpus_clear(&corpus);
     return status;

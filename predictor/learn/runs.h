@@ -1,0 +1,25 @@
+/*
+ * runs.h - step parameters of a profile from the whole-network runs of a corpus.
+ */
+#ifndef DLT_LEARN_RUNS_H
+#define DLT_LEARN_RUNS_H
+
+#include "learn/corpus.h"
+#include "learn/profile_write.h"
+
+struct dlt_runs_report {
+    size_t used;
+    size_t skipped;           /* several devices, suspect, no time, or a device without an entry */
+    size_t unread;            /* networks that could not be loaded or priced */
+    struct dlt_error example; /* why, for the first of those */
+};
+
+/*
+ * Prices each run's network with the sections that the writer holds and fits the step parameters of
+ * every (entry, framework) that has runs. A run belongs to the entry of the same device and
+ * threads. Returns 0, or -1 out of memory.
+ */
+int dlt_learn_runs(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer,
+                   struct dlt_runs_report *report, struct dlt_error *error);
+
+#endif
