@@ -101,17 +101,15 @@ static void print_run(const struct dlt_training *t)
 {
     char count[32], epochs[32];
 
+    printf("  run         ");
     if (t->samples > 0)
-        printf("  run         %s samples an epoch, ",
-               dlt_text_from_count(count, (double)t->samples));
-    else
-        printf("  run         ");
+        printf("%s samples an epoch; ", dlt_text_from_count(count, (double)t->samples));
     if (t->steps > 0)
         printf("%lld steps\n", (long long)t->steps);
     else if (t->epochs > 0)
         printf("%s epochs\n", dlt_text_from_double(epochs, t->epochs, 9));
     else
-        printf("epochs not given: a step can be predicted, a run needs epochs=N or steps=N\n");
+        printf("epochs=N or steps=N would make it a whole run\n");
 }
 
 void check_print_table(const struct check_report *r)

@@ -9,6 +9,7 @@
 struct dlt_builder {
     struct dlt_graph *graph;
     size_t tensor_room, node_room, input_room;
+    size_t edges;
 };
 
 /* Makes room for `more` elements behind count. */
@@ -60,6 +61,8 @@ static int add_tensors(struct dlt_builder *b, const struct dlt_tensor *tensor, s
 {
     struct dlt_graph *g = b->graph;
 
+    if (g->tensor_count + count > DLT_GRAPH_TENSORS)
+        return dlt_fail(error, "the network has more than %d tensors", DLT_GRAPH_TENSORS);
     if (grow(&g->tensor, sizeof *g->tensor, g->tensor_count, count, &b->tensor_room, error))
         return -1;
     for (size_t i = 0; i < count; i++) {
@@ -156,6 +159,8 @@ int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
 
     if (g->node_count >= DLT_GRAPH_NODES)
         return dlt_fail(error, "the network has more than %d operators", DLT_GRAPH_NODES);
+    if (b->edges + node->input_count > DLT_GRAPH_EDGES)
+        return dlt_fail(error, "the network has more than %d connections", DLT_GRAPH_EDGES);
     if (check_inputs(b, node, error) || dlt_op_infer(&site, &result, error) ||
         (node->weights_of >= 0 && check_sharing(g, node->op, node->weights_of, &result, error)) ||
         grow(&g->node, sizeof *g->node, g->node_count, 1, &b->node_room, error) ||
@@ -181,6 +186,7 @@ int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
         n->weights_of = g->node[node->weights_of].weights_of;
         n->trainable = g->node[n->weights_of].trainable;
     }
+    b->edges += n->input_count;
     n->weight_gradient = n->trainable && result.parameters > 0;
     for (size_t i = 0; i < n->input_count; i++)
         g->tensor[n->input[i]].consumers++;

@@ -9,7 +9,8 @@
 
 #include "graph/op.h"
 
-enum { DLT_GRAPH_NODES = 200000 }; /* the most that a graph may have */
+/* The most that a graph may have. */
+enum { DLT_GRAPH_NODES = 200000, DLT_GRAPH_TENSORS = 1000000, DLT_GRAPH_EDGES = 2000000 };
 
 struct dlt_builder;
 

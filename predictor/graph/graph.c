@@ -36,7 +36,6 @@ static double saved_elements(const struct dlt_graph *graph, size_t node)
     const struct dlt_node *n = &graph->node[node];
     double output = dlt_tensor_elements(&graph->tensor[n->output]);
     double saved = 0;
-    int last = -1;
 
     if (!n->data_gradient && !n->weight_gradient)
         return 0;
@@ -46,12 +45,16 @@ static double saved_elements(const struct dlt_graph *graph, size_t node)
         saved += output * 2;
     for (size_t i = 0; i < n->input_count; i++) {
         int memory = graph->tensor[n->input[i]].storage;
+        bool again = false;
 
-        if (graph->tensor[memory].saved_by == (int)node && memory != last)
+        for (size_t k = 0; k < i && !again; k++)
+            again = graph->tensor[n->input[k]].storage == memory;
+        if (graph->tensor[memory].saved_by == (int)node && !again)
             saved += dlt_tensor_elements(&graph->tensor[memory]);
-        last = memory;
     }
-    if (graph->tensor[n->output].saved_by == (int)node && graph->tensor[n->output].storage != last)
+    /* Only an operator that is no view saves its output, so that is memory of its own. */
+    if (graph->tensor[n->output].storage == n->output &&
+        graph->tensor[n->output].saved_by == (int)node)
         saved += output;
     return saved;
 }

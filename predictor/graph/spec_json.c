@@ -67,6 +67,8 @@ static int parse(const char *data, size_t size, json_object **root, struct dlt_e
                         line_of(data, strlen(data)));
     if (strspn(data, blank) == size)
         return dlt_fail(error, "is empty");
+    if (dlt_spec_check_amount(data, size, error))
+        return -1;
     tokener = json_tokener_new_ex(DLT_SPEC_DEPTH);
     if (!tokener)
         return dlt_fail_memory(error);

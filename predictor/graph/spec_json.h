@@ -9,7 +9,7 @@
 
 #include "graph/builder.h"
 
-enum { DLT_SPEC_DEPTH = 64, DLT_SPEC_PATH = 1024 };
+enum { DLT_SPEC_DEPTH = 64, DLT_SPEC_VALUES = 2000000, DLT_SPEC_PATH = 1024 };
 
 /* The place in the document, "layers[12].kernel_size". */
 struct dlt_spec_path {
@@ -40,6 +40,9 @@ int dlt_spec_attribute(struct dlt_spec_path *path, const struct dlt_op *op,
 /* Adds a document's inputs and layers to an empty builder. */
 int dlt_spec_layers(json_object *root, int64_t seq, struct dlt_builder *builder,
                     struct dlt_error *error);
+
+/* Fails where a text holds so many values that the parsed document would fill the memory. */
+int dlt_spec_check_amount(const char *data, size_t size, struct dlt_error *error);
 
 /* Fails if an object of the text has a key twice, naming key and line: json-c keeps the last one
  * silently. members: how many the parsed document has. */

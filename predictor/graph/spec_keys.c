@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds keys that stand twice in one object of a JSON text. */
+/* What is looked at in the JSON text itself: how much it holds, keys that stand twice. */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,4 +81,23 @@ int dlt_spec_check_keys(const char *data, size_t size, size_t members, struct dl
     }
     free(key);
     return dlt_fail(error, "a key stands twice in one object");
+}
+
+int dlt_spec_check_amount(const char *data, size_t size, struct dlt_error *error)
+{
+    size_t values = 0;
+    bool inside = false;
+
+    for (size_t i = 0; i < size; i++) {
+        if (inside && data[i] == '\\')
+            i++;
+        else if (data[i] == '"')
+            inside = !inside;
+        else if (!inside)
+            values += data[i] == ',' || data[i] == '[' || data[i] == '{';
+    }
+    if (values > DLT_SPEC_VALUES)
+        return dlt_fail(error, "holds more than %d values, which is the most that is read",
+                        DLT_SPEC_VALUES);
+    return 0;
 }

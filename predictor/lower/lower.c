@@ -157,7 +157,8 @@ static void count_casts(struct lowering *l, size_t node, enum dlt_dtype dtype, d
             l->cast_elements += dlt_tensor_elements(&l->graph->tensor[n->input[k]]);
             l->cast_kernels++;
         }
-    if (is_product(n->op->class) && weights > 0 && n->weights_of == (int)node) {
+    if (weights > 0 && is_product(n->op->class) && n->weights_of == (int)node &&
+        dtype != dlt_lower_parameter_dtype(l->settings->precision)) {
         l->cast_elements += weights;
         l->cast_kernels++;
     }
