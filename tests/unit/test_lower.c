@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Priced units: what is fused, in which type it runs, which gradients are needed. */
+#include "lower/lower.h"
+#include "spec.h"
+
+static const char small[] =
+    "{\"input\": [3, 8, 8], \"layers\": ["
+    "{\"op\": \"conv2d\", \"name\": \"first\", \"out_channels\": 8, \"kernel_size\": 3, "
+    "\"padding\": 1},"
+    "{\"op\": \"batch_norm\", \"name\": \"norm\"},"
+    "{\"op\": \"relu\", \"name\": \"act\"},"
+    "{\"op\": \"conv2d\", \"name\": \"second\", \"out_channels\": 8, \"kernel_size\": 3, "
+    "\"padding\": 1},"
+    "{\"op\": \"relu\", \"name\": \"act2\"},"
+    "{\"op\": \"add\", \"name\": \"sum\", \"inputs\": [\"@\", \"act\"]},"
+    "{\"op\": \"gelu\", \"name\": \"act3\"},"
+    "{\"op\": \"dropout\", \"name\": \"drop\"},"
+    "{\"op\": \"flatten\", \"name\": \"flat\"},"
+    "{\"op\": \"dense\", \"name\": \"head\", \"out_features\": 10},"
+    "{\"op\": \"softmax\", \"name\": \"soft\"}]}";
+
+/* A graph, lowered. */
+struct lowered {
+    struct dlt_model *model;
+    struct dlt_graph *graph;
+    struct dlt_plan *plan;
+};
+
+static struct lowered lower_text(const char *text, const char *keys, bool training)
+{
+    struct lowered l;
+    struct dlt_error error;
+
+    if (spec_load(text, strlen(text), keys, &l.model))
+        fail_msg("%s", spec_error);
+    if (dlt_model_graph(l.model, 4, &l.graph, &error) ||
+        dlt_lower(l.graph, &l.model->training, training, 0, &l.plan, &error))
+        fail_msg("%s", error.text);
+    return l;
+}
+
+static void release(struct lowered *l)
+{
+    dlt_plan_destroy(l->plan);
+    dlt_graph_destroy(l->graph);
+    dlt_model_destroy(l->model);
+}
+
+/* The unit that covers a node; NULL: none does. */
+static const struct dlt_unit *find_unit(const struct lowered *l, const char *name)
+{
+    int node = (int)spec_node(l->graph, name);
+
+    for (size_t i = 0; i < l->plan->unit_count; i++)
+        for (int k = 0; k < l->plan->unit[i].cover_count; k++)
+            if (l->plan->unit[i].covers[k] == node)
+                return &l->plan->unit[i];
+    return NULL;
+}
+
+static void eager_pytorch_runs_one_unit_a_node_and_views_are_free(void **state)
+{
+    struct lowered l = lower_text(small, "", true);
+
+    (void)state;
+    assert_int_equal(l.plan->unit_count, 10); /* 11 nodes without flatten */
+    assert_null(find_unit(&l, "flat"));
+    for (size_t i = 0; i < l.plan->unit_count; i++) {
+        assert_int_equal(l.plan->unit[i].cover_count, 1);
+        assert_int_equal(l.plan->unit[i].covers[0], l.plan->unit[i].node);
+        assert_int_equal(l.plan->unit[i].record.pass, DLT_FORWARD);
+        assert_int_equal(l.plan->unit[i].record.activation, DLT_FUNCTION_NONE);
+    }
+    release(&l);
+}
+
+static void inference_has_neither_dropout_nor_gradients_nor_an_update(void **state)
+{
+    struct lowered l = lower_text(small, "", false);
+
+    (void)state;
+    assert_int_equal(l.plan->unit_count, 9);
+    assert_null(find_unit(&l, "drop"));
+    assert_int_equal(find_unit(&l, "norm")->record.u.spatial.training, 0);
+    for (size_t i = 0; i < l.plan->unit_count; i++) {
+        assert_false(l.plan->unit[i].data_gradient || l.plan->unit[i].weight_gradient);
+        assert_near(l.plan->unit[i].backward_kernels, 0, 0);
+    }
+    assert_null(l.plan->update.kind);
+    release(&l);
+}
+
+static void the_first_layer_has_no_data_gradient(void **state)
+{
+    struct lowered l = lower_text(small, "", true);
+    const struct dlt_unit *first = find_unit(&l, "first"), *norm = find_unit(&l, "norm");
+
+    (void)state;
+    assert_false(first->data_gradient);
+    assert_true(first->weight_gradient);
+    assert_true(norm->data_gradient && norm->weight_gradient);
+    assert_true(find_unit(&l, "act")->data_gradient);
+    assert_false(find_unit(&l, "act")->weight_gradient);
+    release(&l);
+}
+
+/* A frozen trunk before a new head: the trunk runs forward alone. */
+static void a_frozen_trunk_has_no_gradients(void **state)
+{
+    static const char text[] =
+        "{\"input\": [16], \"layers\": [{\"trainable\": false, \"name\": \"trunk\", \"layers\": ["
+        "{\"op\": \"dense\", \"name\": \"a\", \"out_features\": 32}, {\"op\": \"relu\", \"name\": "
+        "\"r\"}, {\"op\": \"dense\", \"name\": \"b\", \"out_features\": 32}]},"
+        "{\"op\": \"dense\", \"name\": \"tuned\", \"out_features\": 8},"
+        "{\"op\": \"dense\", \"name\": \"frozen\", \"out_features\": 8, \"trainable\": false},"
+        "{\"op\": \"dense\", \"name\": \"head\", \"out_features\": 2}]}";
+    struct lowered l = lower_text(text, "", true);
+    static const struct {
+        const char *name;
+        bool data, weight;
+    } expected[] = {
+        {"trunk.a", false, false}, {"trunk.r", false, false}, {"trunk.b", false, false},
+        {"tuned", false, true},    {"frozen", true, false},   {"head", true, true},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const struct dlt_unit *unit = find_unit(&l, expected[i].name);
+
+        assert_int_equal(unit->data_gradient, expected[i].data);
+        assert_int_equal(unit->weight_gradient, expected[i].weight);
+    }
+    /* 32 x 8 + 8 and 8 x 2 + 2 are updated and all-reduced. */
+    assert_int_equal(l.plan->update.u.update.elements, 264 + 18);
+    assert_int_equal(l.plan->update.u.update.tensors, 4);
+    assert_near(l.plan->gradient_bytes, 4 * 282, 0);
+    release(&l);
+}
+
+static void integer_inputs_carry_no_gradient(void **state)
+{
+    static const char text[] =
+        "{\"inputs\": {\"ids\": {\"shape\": [8], \"dtype\": \"int64\"}, \"x\": [8]}, \"layers\": "
+        "[{\"op\": \"dense\", \"name\": \"d\", \"out_features\": 8, \"inputs\": [\"x\"]}, {\"op\": "
+        "\"concat\", \"inputs\": [\"ids\", \"ids\"]}]}";
+    struct lowered l = lower_text(text, "", true);
+
+    (void)state;
+    assert_false(find_unit(&l, "concat_1")->data_gradient);
+    release(&l);
+}
+
+static void tensorflow_fuses_an_activation_into_its_product(void **state)
+{
+    struct lowered l = lower_text(small, ",framework=tensorflow", true);
+    const struct dlt_unit *second = find_unit(&l, "second");
+
+    (void)state;
+    assert_int_equal(l.plan->unit_count, 9);
+    assert_ptr_equal(find_unit(&l, "act2"), second);
+    assert_int_equal(second->cover_count, 2);
+    assert_int_equal(second->record.activation, DLT_RELU);
+    assert_string_equal(second->name, "second");
+    /* What batch_norm stands before stays apart in training. */
+    assert_int_equal(find_unit(&l, "first")->cover_count, 1);
+    release(&l);
+
+    l = lower_text(small, ",framework=tensorflow", false);
+    assert_ptr_equal(find_unit(&l, "norm"), find_unit(&l, "first"));
+    assert_ptr_equal(find_unit(&l, "norm")->record.kind, dlt_record_kind_find("conv2d"));
+    /* Two layers read what `act` gives, but only it reads the norm's output. */
+    assert_ptr_equal(find_unit(&l, "act"), find_unit(&l, "first"));
+    assert_int_equal(find_unit(&l, "first")->cover_count, 3);
+    release(&l);
+}
+
+static void compiled_code_fuses_chains_of_elementwise_operators(void **state)
+{
+    static const char *const keys[] = {",compile=true", ",framework=jax"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct lowered l = lower_text(small, keys[i], true);
+        const struct dlt_unit *chain = find_unit(&l, "act2");
+
+        /* relu, add, gelu, dropout: reads the convolution's output and `act`. */
+        assert_int_equal(chain->cover_count, 4);
+        assert_ptr_equal(find_unit(&l, "drop"), chain);
+        assert_int_equal(chain->record.u.rowwise.operands, 2);
+        assert_string_equal(chain->record.kind->name, "elementwise");
+        /* Two layers read `act`: it ends its unit. */
+        assert_int_equal(find_unit(&l, "act")->cover_count, 1);
+        assert_int_equal(l.plan->unit_count, 7);
+        release(&l);
+    }
+}
+
+static void benchmarks_of_plain_primitives_fuse_nothing(void **state)
+{
+    struct lowered l = lower_text(small, ",framework=none", true);
+
+    (void)state;
+    assert_int_equal(l.plan->unit_count, 10);
+    assert_int_equal(l.plan->update.u.update.implementation, DLT_FOR_LOOP);
+    release(&l);
+}
+
+static void amp_runs_products_in_half_and_softmax_in_float32(void **state)
+{
+    static const char text[] =
+        "{\"input\": [8, 16], \"layers\": [{\"op\": \"dense\", \"name\": \"d\", "
+        "\"out_features\": 16}, {\"op\": \"gelu\", \"name\": \"g\"}, {\"op\": \"layer_norm\", "
+        "\"name\": \"n\"}, {\"op\": \"relu\", \"name\": \"r\"}, {\"op\": \"softmax\", \"name\": "
+        "\"s\"}]}";
+    struct lowered l = lower_text(text, ",precision=amp-float16", true);
+
+    (void)state;
+    assert_int_equal(find_unit(&l, "d")->record.dtype, DLT_FLOAT16);
+    assert_int_equal(find_unit(&l, "g")->record.dtype, DLT_FLOAT16);
+    assert_int_equal(find_unit(&l, "n")->record.dtype, DLT_FLOAT32);
+    assert_int_equal(find_unit(&l, "r")->record.dtype, DLT_FLOAT32);
+    assert_int_equal(find_unit(&l, "s")->record.dtype, DLT_FLOAT32);
+    assert_int_equal(l.plan->update.dtype, DLT_FLOAT32);
+    assert_near(l.plan->gradient_bytes, 4 * (16 * 16 + 16 + 32), 0);
+    /* Casts: the 4 x 8 x 16 inputs of d and of n, d's 256 weights. Then the loss scale is undone.
+     */
+    assert_string_equal(l.plan->unit[0].name, "casts");
+    assert_int_equal(l.plan->unit[0].node, -1);
+    assert_int_equal(l.plan->unit[0].record.u.rowwise.columns, 512 + 512 + 256);
+    assert_string_equal(l.plan->unit[l.plan->unit_count - 1].name, "unscale");
+    release(&l);
+
+    l = lower_text(text, ",precision=bfloat16", true);
+    for (size_t i = 0; i < l.plan->unit_count; i++)
+        assert_int_equal(l.plan->unit[i].record.dtype, DLT_BFLOAT16);
+    assert_near(l.plan->gradient_bytes, 2 * (16 * 16 + 16 + 32), 0);
+    release(&l);
+}
+
+static void tf32_changes_the_arithmetic_of_products_alone(void **state)
+{
+    struct lowered l = lower_text(small, ",precision=tf32", true);
+
+    (void)state;
+    for (size_t i = 0; i < l.plan->unit_count; i++)
+        assert_int_equal(l.plan->unit[i].record.dtype, DLT_FLOAT32);
+    assert_int_equal(find_unit(&l, "first")->record.math, DLT_TF32);
+    assert_int_equal(find_unit(&l, "head")->record.math, DLT_TF32);
+    assert_int_equal(find_unit(&l, "norm")->record.math, DLT_IEEE);
+    release(&l);
+}
+
+static void units_of_the_same_work_are_recognised(void **state)
+{
+    static const char text[] =
+        "{\"input\": [16], \"layers\": ["
+        "{\"op\": \"dense\", \"name\": \"a\", \"out_features\": 16}, {\"op\": \"dense\", \"name\": "
+        "\"b\", \"out_features\": 16}, {\"op\": \"dense\", \"name\": \"c\", \"out_features\": 16}, "
+        "{\"op\": \"dense\", \"name\": \"d\", \"out_features\": 8}]}";
+    struct lowered l = lower_text(text, "", true);
+
+    (void)state;
+    assert_int_equal(l.plan->unit[0].same_as, -1);
+    assert_int_equal(l.plan->unit[1].same_as, -1); /* has a data gradient, the first has none */
+    assert_int_equal(l.plan->unit[2].same_as, 1);
+    assert_int_equal(l.plan->unit[3].same_as, -1);
+    release(&l);
+}
+
+/* PyTorch: SGD's for-loop launches a kernel for each tensor, momentum three; foreach three for 48
+ * tensors together; fused one. */
+static void the_update_launches_what_its_implementation_does(void **state)
+{
+    static const struct {
+        const char *keys;
+        double kernels;
+    } expected[] = {
+        {",optimizer=sgd,implementation=for_loop", 161},
+        {",optimizer=momentum,implementation=for_loop", 3 * 161},
+        {",optimizer=momentum", 3 * 4},
+        {",optimizer=adamw,implementation=fused", 4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        char spec[128];
+        struct dlt_error error;
+        struct lowered l;
+
+        snprintf(spec, sizeof spec, "resnet50%s", expected[i].keys);
+        if (dlt_model_load(spec, NULL, &l.model, &error) ||
+            dlt_model_graph(l.model, 1, &l.graph, &error) ||
+            dlt_lower(l.graph, &l.model->training, true, 0, &l.plan, &error))
+            fail_msg("%s", error.text);
+        assert_int_equal(l.plan->update.u.update.tensors, 161);
+        assert_int_equal(l.plan->update.u.update.elements, 25557032);
+        assert_int_equal(l.plan->update.pass, DLT_UPDATE);
+        assert_near(l.plan->update_kernels, expected[i].kernels, 0);
+        release(&l);
+    }
+}
+
+static struct dlt_memory memory_of(const char *keys, int devices)
+{
+    char spec[256];
+    struct dlt_error error;
+    struct dlt_model *model;
+    struct dlt_graph *graph;
+    struct dlt_memory memory;
+
+    snprintf(spec, sizeof spec, "resnet50%s", keys);
+    if (dlt_model_load(spec, NULL, &model, &error) || dlt_model_graph(model, 32, &graph, &error))
+        fail_msg("%s", error.text);
+    dlt_plan_memory(graph, &model->training, true, devices, &memory);
+    dlt_graph_destroy(graph);
+    dlt_model_destroy(model);
+    return memory;
+}
+
+static void memory_follows_precision_optimizer_and_sharding(void **state)
+{
+    const double weights = 4.0 * 25557032, buffers = 4.0 * 53120;
+    struct dlt_memory sgd = memory_of(",optimizer=sgd", 1);
+    struct dlt_memory adam = memory_of(",optimizer=adam", 1);
+    struct dlt_memory half = memory_of(",precision=amp-float16", 1);
+    struct dlt_memory zero1 = memory_of(",optimizer=adam,sharding=zero1", 8);
+    struct dlt_memory zero2 = memory_of(",optimizer=adam,sharding=zero2", 8);
+    struct dlt_memory fsdp = memory_of(",optimizer=adam,sharding=fsdp", 8);
+    struct dlt_memory recompute = memory_of(",recompute=true", 1);
+
+    (void)state;
+    assert_near(sgd.parameters, weights + buffers, 0);
+    assert_near(sgd.gradients, weights, 0);
+    assert_near(sgd.optimizer, 0, 0);
+    assert_near(adam.optimizer, 2 * weights, 0);
+    assert_near(zero1.optimizer, 2 * weights / 8, 0);
+    assert_near(zero1.gradients, weights, 0);
+    assert_near(zero2.gradients, weights / 8, 0);
+    assert_true(fsdp.parameters < weights / 4);
+    assert_true(half.activations < 0.55 * sgd.activations);
+    assert_true(recompute.activations < 0.5 * sgd.activations);
+    /* At least what autograd keeps of 32 images (172,031,488 bytes for two, see test_graph). */
+    assert_true(sgd.activations > 0.98 * 16 * 172031488.0);
+    assert_near(sgd.total,
+                sgd.parameters + sgd.gradients + sgd.optimizer + sgd.activations + sgd.workspace +
+                    sgd.context,
+                1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(eager_pytorch_runs_one_unit_a_node_and_views_are_free),
+        cmocka_unit_test(inference_has_neither_dropout_nor_gradients_nor_an_update),
+        cmocka_unit_test(the_first_layer_has_no_data_gradient),
+        cmocka_unit_test(a_frozen_trunk_has_no_gradients),
+        cmocka_unit_test(integer_inputs_carry_no_gradient),
+        cmocka_unit_test(tensorflow_fuses_an_activation_into_its_product),
+        cmocka_unit_test(compiled_code_fuses_chains_of_elementwise_operators),
+        cmocka_unit_test(benchmarks_of_plain_primitives_fuse_nothing),
+        cmocka_unit_test(amp_runs_products_in_half_and_softmax_in_float32),
+        cmocka_unit_test(tf32_changes_the_arithmetic_of_products_alone),
+        cmocka_unit_test(units_of_the_same_work_are_recognised),
+        cmocka_unit_test(the_update_launches_what_its_implementation_does),
+        cmocka_unit_test(memory_follows_precision_optimizer_and_sharding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
