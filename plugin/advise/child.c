@@ -142,7 +142,7 @@ int dlt_child_collect(dlt_child_work *work, void *context, const char *what, dou
     }
     if (wait_until(child, end) == 0)
         return 0;
-    dlt_fail(error, "%s: %.300s", what, **data ? *data : "failed");
+    dlt_fail(error, "%s: %.300s", what, **data ? *data : "ended without an answer");
     free(*data);
     return -1;
 }

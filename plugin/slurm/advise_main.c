@@ -81,6 +81,28 @@ static int get_config(const char *given, struct dlt_config *config, struct dlt_e
     return dlt_config_load(given ? given : path, (uid_t)slurm_conf.slurm_user_id, config, error);
 }
 
+/* What was set in this process: Slurm hands --time and -p of one component of a heterogeneous job
+ * on to the next, where they would pass for the user's own. */
+static struct {
+    double time_s;
+    char partition[DLT_NAME_SIZE];
+} ours;
+
+static void undo(void *opt)
+{
+    char *time = slurm_option_get(opt, "time"), *partition = slurm_option_get(opt, "partition");
+    double time_s;
+
+    if (ours.time_s > 0 && time && dlt_text_to_duration(time, 60, &time_s) && time_s == ours.time_s)
+        slurm_option_reset(opt, "time");
+    if (ours.partition[0] && partition && strcmp(partition, ours.partition) == 0)
+        slurm_option_reset(opt, "partition");
+    ours.time_s = 0;
+    ours.partition[0] = '\0';
+    slurm_xfree((void **)&time);
+    slurm_xfree((void **)&partition);
+}
+
 /* Puts the decision into the submission's options: time and partition, nothing else. */
 static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *error)
 {
@@ -92,12 +114,16 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
         slurm_option_set(opt, "partition", advice->candidates[decision->chosen].partition, false);
         if (!slurm_option_isset(opt, "partition"))
             return dlt_fail(error, "Slurm did not take the partition");
+        dlt_text_copy(ours.partition, sizeof ours.partition,
+                      advice->candidates[decision->chosen].partition);
     }
     if (decision->action == DLT_SET) {
         dlt_text_from_duration(limit, decision->limit_s);
         slurm_option_set(opt, "time", limit, false);
         if (!slurm_option_isset(opt, "time"))
             return dlt_fail(error, "Slurm did not take the time limit %s", limit);
+        /* Slurm keeps whole minutes. */
+        ours.time_s = ceil(decision->limit_s / 60 - 1e-9) * 60;
     }
     return 0;
 }
@@ -105,18 +131,20 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
 /* Only variables that begin with SLURM survive --export=NONE: each goes out under both names. */
 static void tell_job(const struct dlt_advice *advice, const struct dlt_request *request)
 {
+    static bool told; /* the components of a heterogeneous job share one environment: the first's */
     struct dlt_advice_variable variables[DLT_ADVICE_VARIABLES];
     double limit_s =
         advice->decision.action == DLT_SET ? advice->decision.limit_s : request->time_s;
     size_t count = dlt_advice_variables(advice, limit_s, variables);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count && !told; i++) {
         char name[64];
 
         setenv(variables[i].name, variables[i].value, 1);
         snprintf(name, sizeof name, "SLURM_%s", variables[i].name);
         setenv(name, variables[i].value, 1);
     }
+    told = true;
 }
 
 /* One write, so that lines of submissions that share a terminal do not mix. */
@@ -171,11 +199,27 @@ static int submit(const struct dlt_advise_call *call, const struct dlt_config *c
     return result;
 }
 
+static int submit_or_undo(const struct dlt_advise_call *call, struct dlt_error *error)
+{
+    struct dlt_request request;
+    struct dlt_config config;
+    int result;
+
+    undo(call->opt);
+    /* Nothing to do: a step in a job that is there, or what Slurm is about to refuse. */
+    if (call->action == DLT_ADVISE_UNDO || (call->srun && slurm_option_isset(call->opt, "jobid")) ||
+        !jobspec_read(call->opt, &request))
+        return 0;
+    result = get_config(call->conf, &config, error);
+    if (result == 0)
+        result = submit(call, &config, &request, error);
+    dlt_config_clear(&config);
+    return result;
+}
+
 int dltime_advise(struct dlt_advise_call *call)
 {
     struct dlt_error error = {""};
-    struct dlt_request request;
-    struct dlt_config config;
     int result;
 
     if (call->size != sizeof *call || call->slurm_version >> 8 != SLURM_VERSION_NUMBER >> 8) {
@@ -183,15 +227,8 @@ int dltime_advise(struct dlt_advise_call *call)
         result = -1;
     } else if (call->action == DLT_ADVISE_CHECK) {
         result = check(call->spec, &error);
-    } else if ((call->srun && slurm_option_isset(call->opt, "jobid")) ||
-               !jobspec_read(call->opt, &request)) {
-        /* A step in a job that is there, or a submission that Slurm is about to refuse. */
-        return 0;
     } else {
-        result = get_config(call->conf, &config, &error);
-        if (result == 0)
-            result = submit(call, &config, &request, &error);
-        dlt_config_clear(&config);
+        result = submit_or_undo(call, &error);
     }
     if (result && call->size == sizeof *call)
         dlt_text_copy(call->message, sizeof call->message, error.text);

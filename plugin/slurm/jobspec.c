@@ -72,6 +72,7 @@ bool jobspec_read(void *opt, struct dlt_request *request)
     read_gpus(job->tres_per_socket, &request->per_socket);
     read_gpus(job->tres_per_task, &request->per_task);
     request->hands_off = hands_off(opt);
-    slurm_free_job_desc_msg(job);
+    /* Not freed: some of its texts are the options' own (submit_line in 22.05), which ones differs
+     * by release, and the program is about to use them. */
     return true;
 }

@@ -14,9 +14,11 @@
 /* The site's configuration as the program read it. */
 extern slurm_conf_t slurm_conf;
 
+extern char *slurm_option_get(void *opt, const char *name); /* to be freed by slurm_xfree */
+extern bool slurm_option_reset(void *opt, const char *name);
+extern void slurm_xfree(void **text);
 extern bool slurm_option_isset(void *opt, const char *name);
 extern int slurm_option_set(void *opt, const char *name, const char *value, bool early);
 extern job_desc_msg_t *slurm_opt_create_job_desc(void *opt, bool set_defaults);
-extern void slurm_free_job_desc_msg(job_desc_msg_t *message);
 
 #endif

@@ -10,8 +10,9 @@
 #include <stdbool.h>
 
 enum dlt_advise_action {
-    DLT_ADVISE_CHECK, /* load the SPEC, say what is wrong with it */
-    DLT_ADVISE_SUBMIT /* advise on the submission, set what is to be set */
+    DLT_ADVISE_CHECK,  /* load the SPEC, say what is wrong with it */
+    DLT_ADVISE_SUBMIT, /* advise on the submission, set what is to be set */
+    DLT_ADVISE_UNDO    /* a component without a model, after one that had one */
 };
 
 struct dlt_advise_call {

@@ -11,7 +11,8 @@
 #include "options.h"
 
 static const char *conf_path, *advise_path;
-static bool active; /* a job is being submitted by a Slurm that this was built for */
+static bool advised; /* an earlier component of this job was */
+static bool active;  /* a job is being submitted by a Slurm that this was built for */
 
 /* What advise.so tells a job; an outer job's must not reach an inner one. */
 static const char *const told[] = {"DLTIME_ESTIMATE_S", "DLTIME_LIMIT_S",   "DLTIME_STEP_S",
@@ -109,12 +110,12 @@ int submit_check_model(const char *spec)
     return -1;
 }
 
-static void ask(const char *spec, bool from_environment)
+static void ask(enum dlt_advise_action action, const char *spec, bool from_environment)
 {
     struct dlt_advise_call call = {
         .size = sizeof call,
         .slurm_version = SLURM_VERSION_NUMBER,
-        .action = DLT_ADVISE_SUBMIT,
+        .action = action,
         .spec = spec,
         .from_environment = from_environment,
         .srun = spank_context() == S_CTX_LOCAL,
@@ -141,8 +142,12 @@ void submit_advise(spank_t spank)
     const char *given = option_value(OPTION_MODEL);
     const char *spec = given ? given : getenv("DL_MODEL");
 
-    if (active && spec && *spec)
-        ask(spec, !given);
+    if (active && spec && *spec) {
+        ask(DLT_ADVISE_SUBMIT, spec, !given);
+        advised = true;
+    } else if (advised) {
+        ask(DLT_ADVISE_UNDO, NULL, false);
+    }
     options_scrub_job_control(spank);
     options_forget();
 }

@@ -48,7 +48,7 @@ static int load_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_
 
     if (!dlt_path(DLT_FOLDER_LIBEXEC, "dltime-snapshot", path, sizeof path))
         return dlt_fail(error, "the path of dltime-snapshot is too long");
-    if (dlt_child_collect(run_helper, argv, "Slurm's controller", helper_deadline_s,
+    if (dlt_child_collect(run_helper, argv, "dltime-snapshot", helper_deadline_s,
                           DLT_SNAPSHOT_BYTES_MAX, &text, &size, error))
         return -1;
     result = dlt_snapshot_parse(text, size, snapshot, error);
