@@ -98,6 +98,16 @@ void dlt_training_defaults(struct dlt_training *training)
                                       .runs = 1};
 }
 
+size_t dlt_training_key_count(void)
+{
+    return KEYS;
+}
+
+const char *dlt_training_key_name(size_t index)
+{
+    return keys[index].name;
+}
+
 static const struct key *find_key(const char *name)
 {
     for (size_t i = 0; i < KEYS; i++)

@@ -9,6 +9,10 @@
 /* Every key at its default (dltime-model(5)). */
 void dlt_training_defaults(struct dlt_training *training);
 
+/* The keys' names, in the manual's order. */
+size_t dlt_training_key_count(void);
+const char *dlt_training_key_name(size_t index);
+
 /* Which keys one source (the file's section, one command line) has set, to refuse a key given twice
  * and two that exclude each other. Zero-initialise. */
 struct dlt_training_seen {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shapes, parameters, work and what backward keeps. */
+#include "base/file.h"
 #include "graph/op.h"
+#include "graph/training.h"
 #include "spec.h"
 
 static struct dlt_graph *shipped(const char *name, int64_t batch)
@@ -264,6 +266,35 @@ static void every_operator_has_a_whole_row(void **state)
     }
 }
 
+/* dltime-model(5) lies beside etc/ in the source tree. */
+static void the_manual_names_every_operator_attribute_and_training_key(void **state)
+{
+    char path[4096], *text = NULL;
+    struct dlt_error error;
+    size_t size;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/../../man/dltime-model.5", dlt_models_folder());
+    if (dlt_file_read(path, 1 << 20, &text, &size, &error))
+        fail_msg("%s", error.text);
+    for (size_t i = 0; i < dlt_op_count(); i++) {
+        const struct dlt_op *op = dlt_op_at(i);
+
+        assert_non_null(strstr(text, op->name));
+        for (const struct dlt_attribute *a = op->attribute; a->name; a++)
+            if (!strstr(text, a->name))
+                fail_msg("%s of %s is missing", a->name, op->name);
+    }
+    for (size_t i = 0; i < dlt_training_key_count(); i++) {
+        char item[80];
+
+        snprintf(item, sizeof item, ".It Cm %s\n", dlt_training_key_name(i));
+        if (!strstr(text, item))
+            fail_msg("%s is missing", dlt_training_key_name(i));
+    }
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +308,7 @@ int main(void)
         cmocka_unit_test(shared_weights_count_once_at_their_owner),
         cmocka_unit_test(nothing_below_the_lowest_trainable_layer_is_kept),
         cmocka_unit_test(every_operator_has_a_whole_row),
+        cmocka_unit_test(the_manual_names_every_operator_attribute_and_training_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
