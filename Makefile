@@ -3,6 +3,7 @@
 #   make                        everything
 #   make check                  unit and command-line tests
 #   make bench                  speed and memory of the parts, as ratios and counts
+#   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
 #   make install PREFIX= DESTDIR= [SLURM_PLUGIN_DIR=]
 #   make uninstall
@@ -73,7 +74,7 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/t
 
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
-.PHONY: all check bench accuracy install uninstall clean unit unit-programs fuzz-programs tidy
+.PHONY: all check bench accuracy install uninstall clean unit unit-programs fuzz fuzz-programs tidy
 all: $(PROGRAMS) $(SHARED) $(BUILD)/libdltime.a
 
 $(BUILD)/obj/%.o: %.c Makefile
@@ -124,6 +125,10 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ADVISE_OBJ) $(LIB_OBJ)
 
 unit-programs: $(UNIT_TESTS)
 fuzz-programs: $(FUZZ_TARGETS)
+
+# Builds the fuzzers with their sanitizers and runs each for FUZZ_SECONDS.
+fuzz:
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) scripts/test fuzz
 
 unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do echo "== $$test"; $$test || exit 1; done

@@ -2,11 +2,16 @@
 #include "measure/parse.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
+
+/* Far beyond any time, size or rate, and far from where doubles overflow when they are multiplied.
+ */
+static const double largest = 1e30;
 
 int dlt_member_list_fill(struct dlt_member_list *list, const struct dlt_token *object,
                          struct dlt_error *error)
@@ -94,10 +99,10 @@ static enum dlt_parsed parse_name(const char *name, const struct dlt_token *valu
 static int parse_real(const struct dlt_member *m, const struct dlt_token *value, double *real,
                       struct dlt_error *error)
 {
-    if (!dlt_token_double(value, real) || (*real < 0 && !m->signed_))
+    if (!dlt_token_double(value, real) || (*real < 0 && !m->signed_) || fabs(*real) > largest)
         return fail_value(m->name, m->signed_ ? "a number" : "a number of at least 0", value,
                           error);
-    *real *= m->scale;
+    *real = fabs(*real) < 1 / largest ? 0 : *real * m->scale;
     return 0;
 }
 
@@ -107,10 +112,10 @@ static int parse_version(const struct dlt_member *m, const struct dlt_token *val
 {
     char text[32];
 
-    if (dlt_token_double(value, real) && *real >= 0)
+    if (dlt_token_double(value, real) && *real >= 0 && *real < largest)
         return 0;
     if (value->type == DLT_TOKEN_STRING && dlt_token_text(value, text, sizeof text) &&
-        dlt_text_to_double(text, real) && *real >= 0)
+        dlt_text_to_double(text, real) && *real >= 0 && *real < largest)
         return 0;
     return fail_value(m->name, "a version like \"7.0\"", value, error);
 }

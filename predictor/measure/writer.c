@@ -87,7 +87,7 @@ static void write_member(FILE *stream, const struct dlt_member *m, const void *f
         break;
     case DLT_MEMBER_VERSION:
         dlt_text_from_double(buffer, *(const double *)field, DIGITS);
-        fprintf(stream, "\"%s%s\"", buffer, strchr(buffer, '.') ? "" : ".0");
+        fprintf(stream, "\"%s%s\"", buffer, buffer[strspn(buffer, "0123456789")] ? "" : ".0");
         break;
     case DLT_MEMBER_INT:
         fprintf(stream, "%d", *(const int *)field);

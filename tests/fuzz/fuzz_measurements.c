@@ -4,6 +4,21 @@
 
 #include "fuzz.h"
 
+static char *write_out(const struct dlt_measure_header *header,
+                       const struct dlt_measurement *measurement, const struct dlt_run *run,
+                       size_t *size)
+{
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, size);
+
+    must(stream && dlt_measure_write_header(stream, header) == 0);
+    must((header->runs ? dlt_measure_write_run(stream, run)
+                       : dlt_measure_write(stream, measurement)) == 0);
+    must(fclose(stream) == 0);
+    return text;
+}
+
+/* The first writing rounds to six digits; from then on nothing changes. */
 static void check_row(const struct dlt_measure_header *header,
                       const struct dlt_measurement *measurement, const struct dlt_run *run)
 {
@@ -11,27 +26,27 @@ static void check_row(const struct dlt_measure_header *header,
     struct dlt_measurement again;
     struct dlt_run run_again;
     struct dlt_error error;
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
+    size_t size = 0, size_again = 0;
+    char *text = write_out(header, measurement, run, &size), *text_again;
 
-    must(stream && dlt_measure_write_header(stream, header) == 0);
-    must((header->runs ? dlt_measure_write_run(stream, run)
-                       : dlt_measure_write(stream, measurement)) == 0);
-    must(fclose(stream) == 0);
     must(dlt_measure_open(fuzz_file("again.jsonl", (uint8_t *)text, size), &reader, &error) == 0);
     must(dlt_measure_next(reader, &again, &run_again, &error) == 1);
     if (header->runs)
-        must(run_again.step_s == run->step_s && !strcmp(run_again.model, run->model));
+        must(strcmp(run_again.model, run->model) == 0);
     else
-        must(again.median_s == measurement->median_s);
+        must(dlt_record_equal(&again.record, &measurement->record));
+    text_again = write_out(dlt_measure_header(reader), &again, &run_again, &size_again);
+    if (size != size_again || memcmp(text, text_again, size) != 0)
+        fprintf(stderr, "%s%s", text, text_again);
+    must(size == size_again && memcmp(text, text_again, size) == 0);
     dlt_measure_close(reader);
+    free(text_again);
     free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    enum { ROWS = 64, ERRORS = 64 };
+    enum { ROWS = 64, ERRORS = 64, CHECKED = 2 };
     struct dlt_measure_reader *reader;
     struct dlt_measurement measurement;
     struct dlt_run run;
@@ -52,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(dlt_measure_header(reader)->runs || measurement.median_s > 0);
         if (++rows == ROWS)
             break;
-        check_row(dlt_measure_header(reader), &measurement, &run);
+        if (rows <= CHECKED)
+            check_row(dlt_measure_header(reader), &measurement, &run);
     }
     must(dlt_measure_whole(reader) >= 0);
     dlt_measure_close(reader);
