@@ -57,7 +57,7 @@ struct bench_options {
     const int *cpus;     /* CPUs to run on, one thread on each */
     int threads;         /* how many there are */
     double memory_bytes; /* what layers may take in all */
-    bool touch;          /* take that memory at once, so that no measurement pays for page faults */
+    bool touch; /* touch memory before its first use, so that no measurement pays for page faults */
     uint64_t seed;
 };
 

@@ -6,7 +6,7 @@
 #include <time.h>
 
 const struct bench_timer_settings bench_timer_defaults = {
-    .repeat_s = 3e-3, .limit_s = 0.2, .stable = 0.05, .warm_up_s = 20e-3, .disturbed = 0.1};
+    .repeat_s = 3e-3, .limit_s = 0.2, .stable = 0.05, .warm_up_s = 20e-3, .disturbed = 0.15};
 
 double bench_now(void)
 {
@@ -35,6 +35,7 @@ void bench_times_of(const double *seconds, int count, struct bench_times *times)
     times->min_s = sorted[0];
     times->max_s = sorted[count - 1];
     times->std_s = count > 1 ? sqrt(squares / (count - 1)) : 0;
+    times->middle_s = sorted[count - 1 - count / 4] - sorted[count / 4];
     times->repeats = count;
 }
 
@@ -117,12 +118,12 @@ int bench_timer_measure(const struct dlbench_backend *backend, struct bench_cont
     iterations = bench_timer_iterations(iteration_s, settings->repeat_s);
     if (repeat(backend, context, layer, pass, iterations, times, error))
         return -1;
-    if (times->std_s > settings->disturbed * times->median_s) {
+    if (times->middle_s > settings->disturbed * times->median_s) {
         if (repeat(backend, context, layer, pass, iterations, &again, error))
             return -1;
-        if (again.std_s / again.median_s < times->std_s / times->median_s)
+        if (again.middle_s / again.median_s < times->middle_s / times->median_s)
             *times = again;
-        times->disturbed = times->std_s > settings->disturbed * times->median_s;
+        times->disturbed = times->middle_s > settings->disturbed * times->median_s;
     }
     return 0;
 }

@@ -15,7 +15,7 @@ struct bench_timer_settings {
     double limit_s;   /* an iteration that takes longer is not worth measuring */
     double stable;    /* warm-up ends when two batches agree within this share ... */
     double warm_up_s; /* ... or after this time */
-    double disturbed; /* a spread (std / median) above this is measured again, then marked */
+    double disturbed; /* a middle_s / median_s above this is measured again, then marked */
 };
 
 /* What dlbench uses where nothing else is said. */
@@ -24,6 +24,7 @@ extern const struct bench_timer_settings bench_timer_defaults;
 /* Seconds for one iteration. */
 struct bench_times {
     double median_s, min_s, max_s, std_s;
+    double middle_s; /* range of the middle half (of five: the second to the fourth) */
     int repeats;
     int64_t iterations; /* in each repeat */
     bool disturbed;

@@ -15,9 +15,8 @@ int bench_arena_open(struct bench_arena *arena, size_t size, bool touch, struct 
         return dlt_fail(error, "%zu MiB for tensors: %s", size >> 20, strerror(errno));
     }
     arena->size = size;
+    arena->touched = touch ? 0 : size;
     (void)madvise(arena->base, size, MADV_HUGEPAGE);
-    if (touch)
-        memset(arena->base, 0, size);
     return 0;
 }
 
@@ -42,8 +41,10 @@ void *bench_arena_take(struct bench_arena *arena, size_t size)
         return NULL;
     memory = arena->base + arena->used;
     arena->used += rounded;
-    if (arena->used > arena->peak)
-        arena->peak = arena->used;
+    if (arena->used > arena->touched) {
+        memset(arena->base + arena->touched, 0, arena->used - arena->touched);
+        arena->touched = arena->used;
+    }
     return memory;
 }
 
@@ -84,5 +85,5 @@ void bench_release(struct bench_context *context)
 
         owned->destroy(owned->object);
     }
-    context->arena.used = context->arena.peak = 0;
+    context->arena.used = 0;
 }

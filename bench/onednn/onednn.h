@@ -18,7 +18,8 @@ enum { BENCH_STEPS = 80, BENCH_ARGUMENTS = BENCH_OPERANDS + 4, BENCH_STATES = 2 
 /* Memory from one mapping; given back all at once. */
 struct bench_arena {
     char *base;
-    size_t size, used, peak;
+    size_t size, used;
+    size_t touched; /* bytes whose pages are there; all above are written once before use */
 };
 
 /* Everything that has to be destroyed when the context is reset. */

@@ -1,0 +1,41 @@
+/*
+ * network.h - a network as layers of a backend: whole training steps on real buffers.
+ */
+#ifndef DLBENCH_NETWORK_H
+#define DLBENCH_NETWORK_H
+
+#include "backend.h"
+#include "graph/model.h"
+
+struct bench_network;
+
+/*
+ * Builds the layers of a training step (forward, cross-entropy on every output, backward, update)
+ * in the backend's context, which has to be empty. model, graph and plan of the network stay owned
+ * by it. The model's precision has to be float32.
+ * Returns an enum bench_status; the sentence names the layer.
+ */
+int bench_network_create(const struct dlbench_backend *backend, struct bench_context *context,
+                         const struct dlt_model *model, int64_t batch, int threads,
+                         struct bench_network **network, struct dlt_error *error);
+/* Frees the network and resets the context. */
+void bench_network_destroy(struct bench_network *network);
+
+/* Seconds of one step's parts; forward includes the loss. */
+struct bench_step_times {
+    double forward_s, backward_s, update_s;
+};
+
+/* Runs one training step and waits for it. */
+int bench_network_step(struct bench_network *network, struct bench_step_times *times,
+                       struct dlt_error *error);
+
+/* Mean loss of the last step. */
+double bench_network_loss(const struct bench_network *network);
+/* Bytes that the backend holds for it. */
+double bench_network_memory(const struct bench_network *network);
+
+/* The learning rate that a fixed, untuned training uses. */
+double bench_learning_rate(enum dlt_optimizer optimizer);
+
+#endif

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "command.h"
+#include "network.h"
+#include "output.h"
+#include "progress.h"
+#include "runner.h"
+#include "timer.h"
+
+enum { OPTION_QUIET = 256, OPTION_STEPS, OPTION_EPOCHS, WARM_UP = 3 };
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"device", required_argument, NULL, 'd'},
+    {"threads", required_argument, NULL, 'T'},
+    {"steps", required_argument, NULL, OPTION_STEPS},
+    {"epochs", required_argument, NULL, OPTION_EPOCHS},
+    {"seed", required_argument, NULL, 's'},
+    {"output", required_argument, NULL, 'o'},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char help[] =
+    "Usage: dlbench network SPEC[,key=value]... --backend NAME --output FILE [OPTION]...\n"
+    "Trains networks on random data, whole steps (forward, loss, backward, update), and adds a "
+    "row\n"
+    "for each to a runs file (dltime-measurements(5)).\n"
+    "\n"
+    "SPEC is a model file or the name of a shipped one, with keys of dltime-model(5): batch=64.\n"
+    "With epochs and samples, or steps, all steps of that training are run; without, some after a\n"
+    "warm-up.\n"
+    "\n"
+    "  --backend NAME   onednn, ... (dlbench info lists them)\n"
+    "  --output FILE    a row is added; the file is made if it is missing\n"
+    "  --steps N        run N steps instead\n"
+    "  --epochs E       run E epochs instead\n"
+    "  --seed N         other weights and data (default 1)\n"
+    "  --device N       device of the backend (default 0)\n"
+    "  --threads N      CPU threads (default: the CPUs that this process may use)\n"
+    "  --quiet          no progress and no table\n";
+
+/* Without a number of steps: at least so many of them and so long, but not longer than the last. */
+static const double least_steps = 20, least_s = 2, most_s = 60;
+
+struct request {
+    struct bench_session_options session;
+    const char *output;
+    int64_t steps; /* 0: as the SPEC says */
+    double epochs; /* 0: as the SPEC says */
+    bool quiet;
+};
+
+static int read_option(struct request *request, int option)
+{
+    int64_t value = 0;
+
+    switch (option) {
+    case 'b':
+        request->session.backend = optarg;
+        return -1;
+    case 'd':
+        if (!bench_option_count("network", "device", optarg, 0, 1023, &value))
+            return BENCH_USAGE;
+        request->session.device = (int)value;
+        return -1;
+    case 'T':
+        if (!bench_option_count("network", "threads", optarg, 1, BENCH_CPUS, &value))
+            return BENCH_USAGE;
+        request->session.threads = (int)value;
+        return -1;
+    case 's':
+        if (!bench_option_count("network", "seed", optarg, 0, INT64_MAX, &value))
+            return BENCH_USAGE;
+        request->session.seed = (uint64_t)value;
+        return -1;
+    case OPTION_STEPS:
+        return bench_option_count("network", "steps", optarg, 1, 1000000000, &request->steps)
+                   ? -1
+                   : BENCH_USAGE;
+    case OPTION_EPOCHS:
+        if (!dlt_text_to_double(optarg, &request->epochs) || !(request->epochs > 0))
+            return bench_usage("network", "--epochs \"%s\": a number above 0 is wanted", optarg);
+        return -1;
+    case 'o':
+        request->output = optarg;
+        return -1;
+    case OPTION_QUIET:
+        request->quiet = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return BENCH_DONE;
+    default:
+        fprintf(stderr, "Try: dlbench network --help\n");
+        return BENCH_USAGE;
+    }
+}
+
+static int read_options(struct request *request, int argc, char **argv)
+{
+    int option, status;
+
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        status = read_option(request, option);
+        if (status >= 0)
+            return status;
+    }
+    if (optind == argc)
+        return bench_usage("network", "a SPEC is missing: a model file or a shipped name");
+    if (!request->session.backend)
+        return bench_usage("network", "--backend is missing");
+    if (!request->output)
+        return bench_usage("network", "--output is missing");
+    return -1;
+}
+
+/* Steps of the training that the SPEC and the options describe; 0: they do not say. */
+static int count_steps(const struct request *request, const struct dlt_training *training,
+                       int64_t batch, int64_t *steps, struct dlt_error *error)
+{
+    double epochs =
+        request->epochs > 0 ? request->epochs : training->epochs - (double)training->start_epoch;
+    double batches;
+
+    *steps = request->steps > 0 ? request->steps : 0;
+    if (*steps == 0 && request->epochs == 0)
+        *steps = training->steps;
+    if (*steps > 0 || !(epochs > 0))
+        return 0;
+    if (training->samples < 1)
+        return dlt_fail(error, "an epoch has to have samples: add samples=N to the SPEC");
+    batches = (double)training->samples / (double)batch;
+    batches = training->drop_last ? floor(batches) : ceil(batches);
+    *steps = (int64_t)ceil(epochs * batches);
+    return *steps > 0 ? 0 : dlt_fail(error, "the training has no step");
+}
+
+/* Times of steps, growing. */
+struct history {
+    double *forward, *backward, *step;
+    size_t count, room;
+};
+
+static int remember(struct history *history, const struct bench_step_times *times,
+                    struct dlt_error *error)
+{
+    if (history->count == history->room) {
+        size_t room = history->room ? 2 * history->room : 1024;
+        double *grown = reallocarray(history->forward, 3 * room, sizeof *grown);
+
+        if (!grown)
+            return dlt_fail_memory(error);
+        /* Three arrays in one block: the later ones move apart, the last first. */
+        memmove(grown + 2 * room, grown + 2 * history->room, history->count * sizeof *grown);
+        memmove(grown + room, grown + history->room, history->count * sizeof *grown);
+        history->forward = grown;
+        history->backward = grown + room;
+        history->step = grown + 2 * room;
+        history->room = room;
+    }
+    history->forward[history->count] = times->forward_s;
+    history->backward[history->count] = times->backward_s;
+    history->step[history->count] = times->forward_s + times->backward_s + times->update_s;
+    history->count++;
+    return 0;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Sorts. */
+static double median(double *value, size_t count)
+{
+    qsort(value, count, sizeof *value, ascending);
+    return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
+}
+
+static double deviation(const double *value, size_t count)
+{
+    double mean = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++)
+        mean += value[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (value[i] - mean) * (value[i] - mean);
+    return count > 1 ? sqrt(squares / (double)(count - 1)) : 0;
+}
+
+static bool enough(const struct history *history, int64_t steps, double start_s)
+{
+    double spent = bench_now() - start_s;
+
+    if (steps > 0)
+        return history->count >= (size_t)steps;
+    return ((double)history->count >= least_steps && spent >= least_s) ||
+           (spent >= most_s && history->count >= 3);
+}
+
+/* Runs the steps. Returns 0, 1 after a signal, -1. */
+static int train(struct bench_network *network, const char *spec, int64_t steps,
+                 struct bench_progress *progress, struct history *history, struct dlt_error *error)
+{
+    struct bench_step_times times;
+    char what[128];
+    double start_s;
+
+    /* A training of so many steps is measured whole, from its first step. */
+    for (int i = 0; i < WARM_UP && steps == 0; i++)
+        if (bench_network_step(network, &times, error))
+            return -1;
+    start_s = bench_now();
+    while (!enough(history, steps, start_s)) {
+        if (bench_signals_seen())
+            return 1;
+        if (bench_network_step(network, &times, error) || remember(history, &times, error))
+            return -1;
+        snprintf(what, sizeof what, "%.80s, loss %.3f", spec, bench_network_loss(network));
+        bench_progress_show(progress, (double)history->count, history->count, "steps", what);
+    }
+    return 0;
+}
+
+static void print_row(const struct dlt_run *run, const struct history *history, double loss)
+{
+    char forward[32], backward[32], step[32], memory[32];
+
+    printf("  %-24.40s %6lld %7zu %10s %10s %10s %6.1f %% %10.1f %9s %8.3f %9.1f s\n", run->model,
+           (long long)run->batch, history->count, dlt_text_from_seconds(forward, run->forward_s),
+           dlt_text_from_seconds(backward, run->backward_s),
+           dlt_text_from_seconds(step, run->step_s), 100 * run->std_s / run->step_s,
+           run->throughput, dlt_text_from_bytes(memory, run->memory_bytes), loss, run->elapsed_s);
+    fflush(stdout);
+}
+
+static void fill_run(const struct bench_session *session, const struct dlt_model *model,
+                     const char *spec, int64_t batch, struct history *history, struct dlt_run *run)
+{
+    memset(run, 0, sizeof *run);
+    dlt_text_copy(run->model, sizeof run->model, spec);
+    dlt_text_copy(run->device, sizeof run->device, session->device.name);
+    dlt_text_copy(run->precision, sizeof run->precision,
+                  dlt_precision_names[model->training.precision]);
+    dlt_text_copy(run->optimizer, sizeof run->optimizer,
+                  dlt_optimizer_names[model->training.optimizer]);
+    dlt_text_copy(run->framework, sizeof run->framework, "none");
+    dlt_text_copy(run->layout, sizeof run->layout, dlt_layout_names[model->training.layout]);
+    dlt_text_copy(run->unit, sizeof run->unit, "samples/s");
+    run->pass = DLT_STEP;
+    run->devices = run->nodes = 1;
+    run->threads = session->cpus.count;
+    run->batch = batch;
+    run->sequence = model->training.seq;
+    run->std_s = deviation(history->step, history->count);
+    run->forward_s = median(history->forward, history->count);
+    run->backward_s = median(history->backward, history->count);
+    run->step_s = median(history->step, history->count);
+    run->throughput = (double)batch / run->step_s;
+}
+
+/* One SPEC: builds, trains, writes its row. start_s: when its job began. */
+static int run_spec(const struct request *request, struct bench_session *session,
+                    struct bench_output *output, const char *spec, double start_s,
+                    struct dlt_error *error)
+{
+    struct bench_network *network = NULL;
+    struct dlt_model *model = NULL;
+    struct history history = {0};
+    struct bench_progress progress;
+    struct dlt_run run;
+    int64_t batch, steps = 0;
+    int status = dlt_model_load(spec, NULL, &model, error);
+
+    if (status)
+        return -1;
+    batch = dlt_training_batch(&model->training, 1);
+    if (batch < 1)
+        status = dlt_fail(error, "%s: a batch has to be said: %s,batch=64", spec, spec);
+    else
+        status = count_steps(request, &model->training, batch, &steps, error);
+    if (status == 0 && bench_network_create(session->backend, session->context, model, batch,
+                                            session->cpus.count, &network, error))
+        status = dlt_fail_in(error, "%s: ", dlt_model_name(model));
+    if (status == 0) {
+        bench_progress_start(&progress, "network", bench_now(), 0, (double)steps, request->quiet);
+        status = train(network, spec, steps, &progress, &history, error);
+        bench_progress_end(&progress);
+    }
+    if (status == 0) {
+        fill_run(session, model, spec, batch, &history, &run);
+        run.memory_bytes = bench_network_memory(network);
+        run.elapsed_s = bench_now() - start_s;
+        status = bench_output_add_run(output, &run, error);
+        if (status == 0 && !request->quiet)
+            print_row(&run, &history, bench_network_loss(network));
+    }
+    bench_network_destroy(network);
+    free(history.forward);
+    dlt_model_destroy(model);
+    return status;
+}
+
+/* The rows go to the end of a file of the same device and software. */
+static int open_output(const struct request *request, const struct bench_session *session,
+                       struct bench_output **output, struct dlt_error *error)
+{
+    struct dlt_measure_header header = {
+        .runs = true, .device = session->device, .software = session->software};
+
+    snprintf(header.source, sizeof header.source, "dlbench %s (%s)", DLT_VERSION, DLT_COMMIT);
+    return bench_output_open(request->output, BENCH_OUTPUT_RESUME, &header, output, error);
+}
+
+int dlbench_network(int argc, char **argv)
+{
+    struct request request = {.session = {.seed = 1, .touch = true}};
+    double start_s = bench_now();
+    struct bench_session session;
+    struct bench_output *output = NULL;
+    struct dlt_error error;
+    int status = read_options(&request, argc, argv);
+
+    if (status >= 0)
+        return status;
+    bench_signals_catch();
+    status = bench_session_open(&request.session, &session, &error);
+    if (status == 0)
+        status = open_output(&request, &session, &output, &error);
+    if (status == 0 && !request.quiet) {
+        printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
+               session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
+        printf("# %-24s %6s %7s %10s %10s %10s %8s %10s %9s %8s %11s\n", "NETWORK", "BATCH",
+               "STEPS", "FORWARD", "BACKWARD", "STEP", "SPREAD", "SAMPLES/S", "MEMORY", "LOSS",
+               "ELAPSED");
+    }
+    /* The first one's time includes opening the device, as a job of its own would. */
+    for (int i = optind; i < argc && status == 0; i++) {
+        status = run_spec(&request, &session, output, argv[i], start_s, &error);
+        start_s = bench_now();
+    }
+    bench_output_close(output);
+    bench_session_close(&session);
+    if (status < 0)
+        return bench_fail("network", &error);
+    if (status > 0)
+        fprintf(stderr, "dlbench network: interrupted\n");
+    return status > 0 ? BENCH_EXIT_FAILED : BENCH_DONE;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <getopt.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "command.h"
+#include "runner.h"
+#include "summary.h"
+#include "timer.h"
+
+enum { OPTION_OPS = 256, OPTION_RESUME, OPTION_QUICK, OPTION_QUIET, OPTION_MEMORY };
+
+static const struct option long_options[] = {
+    {"backend", required_argument, NULL, 'b'},
+    {"device", required_argument, NULL, 'd'},
+    {"threads", required_argument, NULL, 'T'},
+    {"ops", required_argument, NULL, OPTION_OPS},
+    {"samples", required_argument, NULL, 'n'},
+    {"time-budget", required_argument, NULL, 't'},
+    {"memory", required_argument, NULL, OPTION_MEMORY},
+    {"seed", required_argument, NULL, 's'},
+    {"output", required_argument, NULL, 'o'},
+    {"resume", no_argument, NULL, OPTION_RESUME},
+    {"quick", no_argument, NULL, OPTION_QUICK},
+    {"quiet", no_argument, NULL, OPTION_QUIET},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static const char help[] =
+    "Usage: dlbench run --backend NAME --output FILE [OPTION]...\n"
+    "Times operators in all passes and writes a measurements file (dltime-measurements(5)).\n"
+    "\n"
+    "  --backend NAME        onednn, ... (dlbench info lists them)\n"
+    "  --output FILE         written line by line; usable after a kill at any moment\n"
+    "  --resume              continue FILE with the samples that are missing\n"
+    "  --samples N           configurations to measure (default 2000, or as many as the budget\n"
+    "                        allows)\n"
+    "  --time-budget TIME    stop after it: 90 (seconds), 15m, 2h, 1:30:00\n"
+    "  --quick               one minute: sustained rates, launch cost, then samples\n"
+    "  --ops LIST            operators, as conv2d,dense (default: all)\n"
+    "  --seed N              another choice of configurations (default 1)\n"
+    "  --device N            device of the backend (default 0)\n"
+    "  --threads N           CPU threads (default: the CPUs that this process may use)\n"
+    "  --memory MIB          memory for tensors (default: 512, or 8 caches if that is more)\n"
+    "  --quiet               no progress and no table\n";
+
+struct request {
+    struct bench_session_options session;
+    struct bench_sampler_options sampler;
+    const char *output;
+    double budget_s; /* 0: none */
+    int64_t samples; /* 0: not said */
+    bool resume, quick, quiet;
+};
+
+/* Returns -1 to go on, or an exit status. */
+static int read_option(struct request *request, int option)
+{
+    int64_t value = 0;
+
+    switch (option) {
+    case 'b':
+        request->session.backend = optarg;
+        return -1;
+    case 'd':
+        if (!bench_option_count("run", "device", optarg, 0, 1023, &value))
+            return BENCH_USAGE;
+        request->session.device = (int)value;
+        return -1;
+    case 'T':
+        if (!bench_option_count("run", "threads", optarg, 1, BENCH_CPUS, &value))
+            return BENCH_USAGE;
+        request->session.threads = (int)value;
+        return -1;
+    case 'n':
+        return bench_option_count("run", "samples", optarg, 1, 100000000, &request->samples)
+                   ? -1
+                   : BENCH_USAGE;
+    case 's':
+        if (!bench_option_count("run", "seed", optarg, 0, INT64_MAX, &value))
+            return BENCH_USAGE;
+        request->sampler.seed = (uint64_t)value;
+        return -1;
+    case 't':
+        if (!dlt_text_to_duration(optarg, 1, &request->budget_s) || !(request->budget_s > 0))
+            return bench_usage("run",
+                               "--time-budget \"%s\": a duration is wanted, as 90s, 15m or 1:30:00",
+                               optarg);
+        return -1;
+    case 'o':
+        request->output = optarg;
+        return -1;
+    case OPTION_MEMORY:
+        if (!bench_option_count("run", "memory", optarg, 16, 1 << 24, &value))
+            return BENCH_USAGE;
+        request->session.memory_bytes = 1048576.0 * (double)value;
+        return -1;
+    case OPTION_OPS:
+        request->sampler.ops = optarg;
+        return -1;
+    case OPTION_RESUME:
+        request->resume = true;
+        return -1;
+    case OPTION_QUICK:
+        request->quick = true;
+        return -1;
+    case OPTION_QUIET:
+        request->quiet = true;
+        return -1;
+    case 'h':
+        fputs(help, stdout);
+        return BENCH_DONE;
+    default:
+        fprintf(stderr, "Try: dlbench run --help\n");
+        return BENCH_USAGE;
+    }
+}
+
+static int read_options(struct request *request, int argc, char **argv)
+{
+    int option, status;
+
+    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+        status = read_option(request, option);
+        if (status >= 0)
+            return status;
+    }
+    if (optind < argc)
+        return bench_usage("run", "\"%s\" is not an option", argv[optind]);
+    if (!request->session.backend)
+        return bench_usage("run", "--backend is missing");
+    if (!request->output)
+        return bench_usage("run", "--output is missing");
+    if (request->quick && request->budget_s == 0)
+        request->budget_s = 60;
+    return -1;
+}
+
+/* Half a gigabyte, or enough to rotate buffers past large caches; never over half of what is free.
+ */
+static double default_memory(void)
+{
+    const double usual = 512 << 20;
+    struct dlt_device device;
+
+    dlt_device_this_cpu(&device);
+    return fmin(fmax(usual, 8 * device.l2_bytes), 0.5 * bench_memory_free());
+}
+
+/* What one iteration may cost, from the file's header, so that a resumed run draws the same list:
+ * at first about 10 ms of arithmetic at a third of the peak rate. */
+static void set_limits(struct request *request, const struct dlt_measure_header *header)
+{
+    double peak = dlt_device_peak(&header->device, DLT_FLOAT32, DLT_IEEE, request->sampler.threads);
+
+    if (!isfinite(peak))
+        peak = 3e10 * request->sampler.threads;
+    request->sampler.most_macs = 10e-3 / 3 * peak / 2;
+    request->sampler.most_bytes = 32 << 20;
+}
+
+static void describe(const struct bench_session *session, struct dlt_measure_header *header)
+{
+    memset(header, 0, sizeof *header);
+    header->device = session->device;
+    header->software = session->software;
+    snprintf(header->source, sizeof header->source, "dlbench %s (%s)", DLT_VERSION, DLT_COMMIT);
+}
+
+static void report(const struct request *request, const struct bench_runner *runner,
+                   const struct dlt_measure_header *header, double elapsed_s)
+{
+    if (!request->quiet) {
+        printf("# dlbench %s, %s on %s, %d thread%s, seed %llu\n", DLT_VERSION,
+               header->software.backend, header->device.name, request->sampler.threads,
+               request->sampler.threads == 1 ? "" : "s", (unsigned long long)request->sampler.seed);
+        bench_summary_print(stdout, runner->output, &header->device, request->sampler.threads);
+        printf("# %llu samples in %.0f s; skipped: %zu for memory, %zu for time, %zu without an "
+               "implementation; %zu failed\n",
+               (unsigned long long)runner->done, elapsed_s, runner->no_memory, runner->slow,
+               runner->unsupported, runner->failed);
+    }
+    if (runner->failed)
+        fprintf(stderr, "dlbench run: %zu measurements failed; the last: %s\n", runner->failed,
+                runner->failure);
+}
+
+static int measure(struct request *request, struct bench_runner *runner, double start_s,
+                   struct dlt_error *error)
+{
+    struct dlt_measure_header header;
+    struct bench_progress progress;
+    int status;
+
+    describe(runner->session, &header);
+    if (header.device.memory_bandwidth == 0)
+        header.device.memory_bandwidth =
+            bench_runner_bandwidth(runner->session, request->session.memory_bytes);
+    if (bench_output_open(request->output, request->resume ? BENCH_OUTPUT_RESUME : BENCH_OUTPUT_NEW,
+                          &header, &runner->output, error))
+        return -1;
+    request->sampler.threads = runner->session->cpus.count;
+    set_limits(request, &header);
+    if (bench_sampler_create(&request->sampler, &runner->sampler, error))
+        return -1;
+    if (!request->quiet)
+        fprintf(stderr, "dlbench run: %s on %s, %d thread%s; writing %s\n", header.software.backend,
+                header.device.name, request->sampler.threads,
+                request->sampler.threads == 1 ? "" : "s", request->output);
+    runner->clock_hz = header.device.clock_hz;
+    runner->samples = request->samples > 0    ? (uint64_t)request->samples
+                      : request->budget_s > 0 ? UINT64_MAX
+                                              : 2000;
+    runner->deadline_s = request->budget_s > 0 ? start_s + request->budget_s : INFINITY;
+    runner->quick = request->quick;
+    bench_progress_start(&progress, "run", start_s, request->budget_s,
+                         runner->samples < UINT64_MAX ? (double)runner->samples : 0,
+                         request->quiet);
+    runner->progress = &progress;
+    status = bench_runner_run(runner, error);
+    bench_progress_end(&progress);
+    if (status == 0)
+        report(request, runner, &header, bench_now() - start_s);
+    return status;
+}
+
+int dlbench_run(int argc, char **argv)
+{
+    struct request request = {.sampler = {.seed = 1}};
+    double start_s = bench_now();
+    struct bench_session session;
+    struct bench_runner runner = {.session = &session};
+    struct dlt_error error;
+    int status = read_options(&request, argc, argv);
+
+    if (status >= 0)
+        return status;
+    /* A wrong list of operators is found before a device is opened. */
+    if (bench_sampler_check_ops(request.sampler.ops, &error))
+        return bench_usage("run", "--ops: %s", error.text);
+    bench_signals_catch();
+    request.session.touch = true;
+    request.session.seed = request.sampler.seed;
+    if (request.session.memory_bytes == 0)
+        request.session.memory_bytes = default_memory();
+    status = bench_session_open(&request.session, &session, &error);
+    if (status == 0)
+        status = measure(&request, &runner, start_s, &error);
+    bench_output_close(runner.output);
+    bench_sampler_destroy(runner.sampler);
+    bench_session_close(&session);
+    if (status)
+        return bench_fail("run", &error);
+    if (!bench_signals_seen())
+        return BENCH_DONE;
+    fprintf(stderr, "dlbench run: interrupted; --resume continues %s\n", request.output);
+    return BENCH_EXIT_FAILED;
+}
