@@ -74,6 +74,8 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/t
 
 FUZZ_TARGETS := $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 
+BENCH_PROGRAMS := $(patsubst tests/bench/%.c,$(BUILD)/tests/%,$(wildcard tests/bench/bench_*.c))
+
 .PHONY: all check bench accuracy install uninstall clean unit unit-programs fuzz fuzz-programs tidy
 all: $(PROGRAMS) $(SHARED) $(BUILD)/libdltime.a
 
@@ -141,11 +143,17 @@ SOURCES := $(shell find predictor bench plugin tests -name '*.c')
 HEADERS := $(shell find predictor bench plugin tests -name '*.h')
 $(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy
 	@mkdir -p $(@D)
-	clang-tidy --quiet $< -- $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(PATHS)
+	@said=$$(clang-tidy --quiet $< -- $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(PATHS) 2>&1) || \
+		{ echo "$$said"; exit 1; }
 	@touch $@
 tidy: $(SOURCES:%.c=$(BUILD)/tidy/%.ok)
 
-bench: all
+# Programs of tests/bench/run.
+$(BENCH_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/bench/%.o $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS)
+
+bench: all $(BENCH_PROGRAMS)
 	BUILD=$(abspath $(BUILD)) tests/bench/run
 
 accuracy: all
