@@ -16,11 +16,6 @@ static double quantile_s(const struct dlt_estimate *e, double quantile)
                            : dlt_estimate_job_quantile(e, quantile);
 }
 
-static const char *unit_name(const struct dlt_estimate *e, const struct dlt_unit *unit)
-{
-    return unit->node >= 0 ? e->graph->node[unit->node].name : unit->record.kind->name;
-}
-
 static double step_samples(const struct dlt_estimate *e)
 {
     double micro_steps = e->training.accumulate > 0 ? (double)e->training.accumulate : 1;
@@ -82,7 +77,7 @@ static struct json_object *ops_json(const struct dlt_estimate *e)
 
     for (size_t i = 0; i < e->plan->unit_count; i++) {
         const struct dlt_unit *unit = &e->plan->unit[i];
-        struct json_object *op = op_json(e, unit_name(e, unit), unit->record.kind, &e->unit[i]);
+        struct json_object *op = op_json(e, unit->name, unit->record.kind, &e->unit[i]);
         struct json_object *covers = json_object_new_array();
 
         for (int c = 0; c < unit->cover_count; c++)
@@ -143,7 +138,7 @@ static void print_ops(const struct dlt_estimate *e)
     for (size_t i = 0; i < e->plan->unit_count; i++) {
         const struct dlt_unit_times *times = &e->unit[i];
 
-        printf("  %-32s %-16s %10s %10s  %s\n", unit_name(e, &e->plan->unit[i]),
+        printf("  %-32s %-16s %10s %10s  %s\n", e->plan->unit[i].name,
                e->plan->unit[i].record.kind->name, dlt_text_from_seconds(forward, times->forward_s),
                times->backward_s > 0 ? dlt_text_from_seconds(backward, times->backward_s) : "-",
                dlt_basis_name(times->basis));

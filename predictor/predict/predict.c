@@ -94,7 +94,7 @@ static int price(struct dlt_estimate *e, const struct dlt_model *model,
     e->unit = calloc(e->plan->unit_count + 1, sizeof *e->unit);
     if (!e->unit)
         return dlt_fail_memory(error);
-    if (dlt_step_price(profile, entry, e->graph, e->plan, e->forward_only, e->unit, &sum, error))
+    if (dlt_step_price(profile, entry, e->plan, e->forward_only, e->unit, &sum, error))
         return -1;
     dlt_profile_step(profile, entry, e->training.framework, &parameters);
     dlt_step_times(&sum, &parameters, &times);

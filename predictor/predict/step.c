@@ -66,9 +66,8 @@ struct unit_prices {
     struct dlt_price forward, backward;
 };
 
-static int price_unit(const struct dlt_profile *profile, size_t entry,
-                      const struct dlt_graph *graph, const struct dlt_unit *unit, bool forward_only,
-                      struct unit_prices *prices, struct dlt_error *error)
+static int price_unit(const struct dlt_profile *profile, size_t entry, const struct dlt_unit *unit,
+                      bool forward_only, struct unit_prices *prices, struct dlt_error *error)
 {
     struct dlt_record record = unit->record;
 
@@ -81,8 +80,7 @@ static int price_unit(const struct dlt_profile *profile, size_t entry,
     return dlt_fail(error,
                     "%s: neither measurements nor hardware figures of %s give a time for %s; "
                     "benchmark this operator, or add the device to devices.conf",
-                    unit->node >= 0 ? graph->node[unit->node].name : graph->name,
-                    dlt_profile_device(profile, entry)->name, record.kind->name);
+                    unit->name, dlt_profile_device(profile, entry)->name, record.kind->name);
 }
 
 static struct dlt_unit_times unit_times(const struct unit_prices *prices)
@@ -102,9 +100,9 @@ static struct dlt_unit_times unit_times(const struct unit_prices *prices)
     return times;
 }
 
-int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_graph *graph,
-                   const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
-                   struct dlt_step_sum *sum, struct dlt_error *error)
+int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_plan *plan,
+                   bool forward_only, struct dlt_unit_times *unit, struct dlt_step_sum *sum,
+                   struct dlt_error *error)
 {
     struct tally all = {0};
     struct unit_prices *prices = calloc(plan->unit_count + 1, sizeof *prices);
@@ -117,7 +115,7 @@ int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct
 
         if (u->same_as >= 0) {
             prices[i] = prices[u->same_as];
-        } else if (price_unit(profile, entry, graph, u, forward_only, &prices[i], error)) {
+        } else if (price_unit(profile, entry, u, forward_only, &prices[i], error)) {
             free(prices);
             return -1;
         }

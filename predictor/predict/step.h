@@ -29,9 +29,9 @@ struct dlt_step_sum {
  * results, the last of them the update's; or NULL.
  * Fails where a unit cannot be priced at all (no features of the device), naming its node.
  */
-int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_graph *graph,
-                   const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
-                   struct dlt_step_sum *sum, struct dlt_error *error);
+int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_plan *plan,
+                   bool forward_only, struct dlt_unit_times *unit, struct dlt_step_sum *sum,
+                   struct dlt_error *error);
 
 /* Seconds of a forward pass, of forward + backward (one micro-batch), of the update. */
 struct dlt_step_times {
