@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "predict/estimate.h"
+#include "predict/profile.h"
 #include "table.h"
 
 enum { CANDIDATES_MAX = 256, PROFILES_MAX = 64 };
@@ -85,6 +86,24 @@ static void describe(struct dlt_advice *advice, const struct dlt_estimate *e, bo
     dlt_text_printable(advice->headline);
 }
 
+/* CPUs were benchmarked with so many threads; with another number of them the time is another. */
+static enum dlt_basis basis_of(const struct dlt_candidate *candidate,
+                               const struct dlt_profile *profile,
+                               const struct dlt_question *question,
+                               const struct dlt_estimate *estimate)
+{
+    enum dlt_basis basis = dlt_estimate_basis(estimate);
+    struct dlt_error error;
+    size_t entry;
+
+    if (!candidate->gpu && basis > DLT_BASIS_GENERAL &&
+        dlt_profile_find(profile, question->device, question->cpus, &entry, &error) == 0 &&
+        dlt_profile_threads(profile, entry) > 0 &&
+        dlt_profile_threads(profile, entry) != question->cpus)
+        return DLT_BASIS_GENERAL;
+    return basis;
+}
+
 static void take_estimate(struct work *work, struct dlt_candidate *candidate, char *device,
                           size_t device_size, const struct dlt_estimate *estimate)
 {
@@ -100,7 +119,6 @@ static void take_estimate(struct work *work, struct dlt_candidate *candidate, ch
     candidate->p_over_time = isfinite(given) ? dlt_estimate_exceeds(estimate, given) : 0;
     candidate->p_over_max =
         isfinite(candidate->max_time_s) ? dlt_estimate_exceeds(estimate, candidate->max_time_s) : 0;
-    candidate->basis = dlt_estimate_basis(estimate);
     candidate->fits = dlt_estimate_fits(estimate);
     candidate->memory_bytes = dlt_estimate_memory_bytes(estimate);
     if (!(candidate->device_memory_bytes > 0))
@@ -147,8 +165,10 @@ static void predict(struct work *work, size_t index, const struct dlt_site_parti
         dlt_text_copy(why, why_size, error.text);
     else
         candidate->why = NULL;
-    if (estimate)
+    if (estimate) {
+        candidate->basis = basis_of(candidate, opened->profile, &question, estimate);
         take_estimate(work, candidate, device, device_size, estimate);
+    }
     dlt_estimate_destroy(estimate);
 }
 
@@ -202,6 +222,27 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
     predict(work, index, site, shape);
 }
 
+/* A partition that nobody describes is worth a row only where the job may land. */
+static void add_undescribed(struct work *work, const struct dlt_partition *partition)
+{
+    struct dlt_advice *advice = work->advice;
+    const char *list = work->question->request->partitions;
+    size_t index = advice->count;
+
+    if (index == CANDIDATES_MAX ||
+        !(*list ? dlt_list_has(list, partition->name) : partition->is_default))
+        return;
+    dlt_text_copy(advice->why[index], sizeof *advice->why, "dltime.conf does not describe it");
+    advice->candidates[advice->count++] = (struct dlt_candidate){
+        .partition = partition->name,
+        .device = advice->device[index],
+        .gpu = dlt_request_wants_gpus(work->question->request),
+        .up = partition->up,
+        .is_default = partition->is_default,
+        .why = advice->why[index],
+    };
+}
+
 /* What the configuration says of a partition stands; what it leaves out comes from its nodes. */
 static void add_partition(struct work *work, const struct dlt_partition *partition)
 {
@@ -227,6 +268,8 @@ static void add_partition(struct work *work, const struct dlt_partition *partiti
     }
     for (size_t i = 0; i < partition->shape_count && !described; i++)
         add_candidate(work, partition, NULL, &partition->shapes[i]);
+    if (!described && partition->shape_count == 0)
+        add_undescribed(work, partition);
 }
 
 static int make_room(struct dlt_advice *advice, struct dlt_error *error)

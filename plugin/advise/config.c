@@ -212,7 +212,7 @@ static int path_beside(const struct source *source, const config_setting_t *sett
 
 static int read_profile(const struct source *source, const config_setting_t *setting, void *to)
 {
-    char text[PATH_MAX], below[PATH_MAX], installed[PATH_MAX];
+    char text[PATH_MAX] = "", below[PATH_MAX], installed[PATH_MAX];
     char *path = to;
 
     if (read_text(source, setting, text, sizeof text) || path_beside(source, setting, text, path))
@@ -336,7 +336,7 @@ static int read_file(const struct source *source, bool included);
 
 static int read_include(const struct source *source, const config_setting_t *setting)
 {
-    char text[PATH_MAX], path[PATH_MAX];
+    char text[PATH_MAX] = "", path[PATH_MAX];
     struct source inner = *source;
 
     if (read_text(source, setting, text, sizeof text) || path_beside(source, setting, text, path))

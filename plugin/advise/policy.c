@@ -337,8 +337,8 @@ static void judge_no_time(const struct scene *scene)
     if (reservation(scene, because, sizeof because)) {
         decision->action = DLT_SUGGEST;
         say(decision, scene->request->hands_off != NULL,
-            "time limit left alone, because %s; --time=%s would do (%s)%s", because, limit,
-            here->partition, capped ? "" : better);
+            "time limit left alone, because %s; --time=%s %s (%s)%s", because, limit,
+            capped ? "is the longest" : "would do", here->partition, capped ? "" : better);
     } else {
         say(decision, false, "time limit %sset to %s (%s)%s", would_be(scene), limit,
             here->partition, capped ? "" : better);

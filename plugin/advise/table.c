@@ -81,7 +81,7 @@ void dlt_device_label(char *to, size_t size, const char *device)
             used += 4;
             device += 4;
         } else {
-            to[used++] = *device == '-' ? ' ' : *device;
+            to[used++] = (char)(*device == '-' ? ' ' : *device);
             device++;
         }
     }

@@ -12,15 +12,21 @@ load helper
 
 setup_file() {
     slurm_start || return 1
-    export XDG_RUNTIME_DIR=$BATS_FILE_TMPDIR
-    cd "$BATS_FILE_TMPDIR" || return 1
+    # Not bats' own folder, which other users cannot enter.
+    folder=$(mktemp -d /tmp/dltime-plugin-XXXXXX)
+    chmod 755 "$folder"
+    mkdir -m 700 "$folder/runtime"
+    export folder XDG_RUNTIME_DIR=$folder/runtime
+    cd "$folder" || return 1
     profile v100 "Synthetic V100" 1 900 16
     profile a100 "Synthetic A100" 4 3600 40
     profile p100 "Synthetic P100" 0.5 450 16
-    profile cpu "Synthetic CPU" 0.1 20 8 2
+    profile cpu1 "Synthetic CPU" 0.05 20 8 1
+    profile cpu2 "Synthetic CPU" 0.1 20 8 2
 }
 
 teardown_file() {
+    rm -rf "$folder"
     slurm_stop
 }
 
@@ -31,7 +37,7 @@ profile() {
 }
 
 setup() {
-    cd "$BATS_FILE_TMPDIR" || return
+    cd "$folder" || return
     cat >mlp.json <<'END'
 { "name": "mlp", "input": [784],
   "layers": [ {"op": "dense", "out_features": 4096}, {"op": "relu"},
@@ -44,16 +50,15 @@ END
 
 # Writes dltime.conf: the settings given, then the partitions.
 conf() {
-    local dir=$BATS_FILE_TMPDIR
     cat >"$(slurm_dltime_conf)" <<END
 snapshot_age = 0;
 $*
 partitions = (
-    { name = "v100"; device = "Synthetic V100"; profile = "$dir/v100.dlp"; gpus_per_node = 4; },
-    { name = "a100"; device = "Synthetic A100"; profile = "$dir/a100.dlp"; gpus_per_node = 2; },
-    { name = "p100"; device = "Synthetic P100"; profile = "$dir/p100.dlp"; gpus_per_node = 2; },
-    { name = "cpu1"; profile = "$dir/cpu.dlp"; cores_per_node = 1; },
-    { name = "cpu2"; profile = "$dir/cpu.dlp"; cores_per_node = 2; }
+    { name = "v100"; device = "Synthetic V100"; profile = "$folder/v100.dlp"; gpus_per_node = 4; },
+    { name = "a100"; device = "Synthetic A100"; profile = "$folder/a100.dlp"; gpus_per_node = 2; },
+    { name = "p100"; device = "Synthetic P100"; profile = "$folder/p100.dlp"; gpus_per_node = 2; },
+    { name = "cpu1"; profile = "$folder/cpu1.dlp"; cores_per_node = 1; },
+    { name = "cpu2"; profile = "$folder/cpu2.dlp"; cores_per_node = 2; }
 );
 END
 }
@@ -163,6 +168,52 @@ warned_once() {
     submit --dl-model=mlp.json,epochs=1
     grep -q '^\* cpu1' <<<"$stderr"
     changed
+}
+
+@test "CPUs of a whole node count where the partition hands out whole nodes" {
+    submit -p cpu1 --dl-model=mlp.json,epochs=1
+    local one
+    one=$(limit)
+    submit -p cpu2 --dl-model=mlp.json,epochs=1
+    (($(limit) < one))
+}
+
+@test "a profile of another number of CPUs only suggests" {
+    cp "$(slurm_dltime_conf)" saved.conf
+    sed 's/cpu2.dlp/cpu1.dlp/' saved.conf >"$(slurm_dltime_conf)"
+    submit -p cpu2 --dl-model=mlp.json,epochs=1
+    [[ $stderr == *'rests on "general"'* ]]
+    unchanged
+}
+
+@test "a partition that dltime.conf does not describe is left alone" {
+    cp "$(slurm_dltime_conf)" saved.conf
+    grep -v 'name = "v100"' saved.conf >"$(slurm_dltime_conf)"
+    submit "${v100[@]}" "$long"
+    [[ $stderr == *"no estimate for v100"*"dltime.conf does not describe it"* ]]
+    unchanged
+}
+
+@test "without partitions in dltime.conf their nodes are asked from Slurm" {
+    printf 'snapshot_age = 0;\nprofile = "%s/v100.dlp";\n' "$folder" >"$(slurm_dltime_conf)"
+    submit "${v100[@]}" "$long"
+    [[ $stderr == *"no estimate for v100"*"Synthetic V100"* ]]
+    submit -p v100 --gres=gpu:v100:1 "$long"
+    unchanged
+}
+
+@test "another user's submission works with that user's rights" {
+    ((EUID == 0)) || skip "needs root to become somebody else"
+    local other=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    cp mlp.json private.json
+    chmod 600 private.json
+    run --separate-stderr "${other[@]}" env -u XDG_RUNTIME_DIR sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
+    ((status == 0))
+    job=$output
+    changed
+    run "${other[@]}" env -u XDG_RUNTIME_DIR sbatch --hold "${v100[@]}" --dl-model=private.json,epochs=2 --wrap true
+    ((status != 0))
+    [[ $output == *"private.json: Permission denied"* ]]
 }
 
 @test "--dl-time=suggest and off set nothing" {

@@ -3,7 +3,10 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "base/file.h"
+#include "base/paths.h"
 #include "measure/measurements.h"
+#include "measure/members.h"
 #include "measure_files.h"
 
 static const char header[] =
@@ -541,6 +544,45 @@ static void the_public_measurements_are_read_to_the_last_row(void **state)
     print_message("%zu rows of %zu files\n", rows, files);
 }
 
+static void expect_members(const char *manual, const struct dlt_member *table)
+{
+    for (; table->name; table++)
+        if (!strstr(manual, table->name))
+            fail_msg("dltime-measurements(5) lacks %s", table->name);
+}
+
+static void the_manual_names_every_operator_field_and_value(void **state)
+{
+    char file[PATH_MAX], *manual;
+    struct dlt_error error;
+    size_t size;
+
+    (void)state;
+    dlt_path(DLT_FOLDER_CONF, "../man/dltime-measurements.5", file, sizeof file);
+    if (dlt_file_read(file, 1 << 20, &manual, &size, &error))
+        fail_msg("%s", error.text);
+    for (size_t i = 0; i < dlt_record_kind_count(); i++) {
+        const struct dlt_record_kind *kind = dlt_record_kind_at(i);
+
+        if (!strstr(manual, kind->name))
+            fail_msg("dltime-measurements(5) lacks %s", kind->name);
+        for (const struct dlt_field *field = kind->fields; field->name; field++)
+            if (!strstr(manual, field->name))
+                fail_msg("dltime-measurements(5) lacks %s of %s", field->name, kind->name);
+    }
+    for (size_t i = 0; i < DLT_FUNCTIONS; i++)
+        if (!strstr(manual, dlt_function_names[i]))
+            fail_msg("dltime-measurements(5) lacks %s", dlt_function_names[i]);
+    for (size_t i = 0; i < DLT_OPTIMIZERS; i++)
+        if (!strstr(manual, dlt_optimizer_names[i]))
+            fail_msg("dltime-measurements(5) lacks %s", dlt_optimizer_names[i]);
+    expect_members(manual, dlt_device_members);
+    expect_members(manual, dlt_software_members);
+    expect_members(manual, dlt_row_members);
+    expect_members(manual, dlt_run_members);
+    free(manual);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -561,6 +603,7 @@ int main(void)
         cmocka_unit_test(lines_have_a_limit_of_one_mebibyte),
         cmocka_unit_test(a_run_may_name_its_card_and_takes_the_headers_device_else),
         cmocka_unit_test(the_public_measurements_are_read_to_the_last_row),
+        cmocka_unit_test(the_manual_names_every_operator_field_and_value),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

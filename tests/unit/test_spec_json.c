@@ -109,8 +109,8 @@ static void errors_in_references_name_the_nearest_layer(void **state)
                "\"out_features\": 5, \"weights\": \"d\"}"),
          "layers[1] (dense): weights: d has 20 parameters, and this layer needs 25"},
         {DENSE("{\"op\": \"relu\", \"name\": \"a:1\"}"),
-         "layers[0].name: a name has 1 to 128 characters, none of them a space, a colon or a "
-         "bracket, and does not start with @"},
+         "layers[0].name: a name has 1 to 128 bytes, none of them a space, a colon, a bracket or "
+         "a control character, and does not start with @"},
         {"{\"inputs\": {\"a\": [4], \"b\": [4]}, \"layers\": [{\"op\": \"relu\"}]}",
          "layers[0]: \"@\" is ambiguous: the network has several inputs; name one"},
         {"{\"inputs\": {\"ids\": {\"shape\": [4], \"dtype\": \"int64\"}}, \"layers\": [{\"op\": "
