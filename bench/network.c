@@ -32,9 +32,9 @@ struct bench_network {
 double bench_learning_rate(enum dlt_optimizer optimizer)
 {
     static const double rates[DLT_OPTIMIZERS] = {
-        [DLT_SGD] = 1e-2,     [DLT_MOMENTUM] = 1e-2, [DLT_NESTEROV] = 1e-2,
-        [DLT_ADAM] = 1e-3,    [DLT_ADAMW] = 1e-3,    [DLT_ADAGRAD] = 1e-2,
-        [DLT_ADADELTA] = 1.0, [DLT_RMSPROP] = 1e-3,  [DLT_LAMB] = 1e-3};
+        [DLT_SGD] = 1e-3,     [DLT_MOMENTUM] = 1e-4, [DLT_NESTEROV] = 1e-4,
+        [DLT_ADAM] = 1e-4,    [DLT_ADAMW] = 1e-4,    [DLT_ADAGRAD] = 1e-3,
+        [DLT_ADADELTA] = 0.1, [DLT_RMSPROP] = 1e-4,  [DLT_LAMB] = 1e-4};
 
     return rates[optimizer];
 }

@@ -35,7 +35,8 @@ double bench_network_loss(const struct bench_network *network);
 /* Bytes that the backend holds for it. */
 double bench_network_memory(const struct bench_network *network);
 
-/* The learning rate that a fixed, untuned training uses. */
+/* The learning rate of an untuned training: small, so that no network runs into infinities, whose
+ * arithmetic may take another time. */
 double bench_learning_rate(enum dlt_optimizer optimizer);
 
 #endif

@@ -189,6 +189,8 @@ static struct value function_at(enum dlt_function function, double x, double y)
     switch (function) {
     case DLT_RELU:
         return (struct value){x > 0 ? x : 0, x > 0, 0};
+    case DLT_RELU6:
+        return (struct value){fmin(fmax(x, 0), 6), x > 0 && x < 6, 0};
     case DLT_GELU: /* x Phi(x), the exact form */
         s = 0.5 * (1 + erf(x / sqrt(2)));
         return (struct value){x * s, s + x * exp(-0.5 * x * x) / sqrt(2 * M_PI), 0};

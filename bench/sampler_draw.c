@@ -114,7 +114,7 @@ void bench_draw_elementwise(struct dlt_record *record, uint64_t *random)
 {
     static const int64_t functions[] = {DLT_RELU,    DLT_RELU, DLT_RELU, DLT_ADD, DLT_ADD,
                                         DLT_DROPOUT, DLT_GELU, DLT_TANH, DLT_MUL, DLT_SIGMOID,
-                                        DLT_CONCAT,  DLT_SUB,  DLT_DIV,  DLT_POW};
+                                        DLT_CONCAT,  DLT_SUB,  DLT_DIV,  DLT_POW, DLT_RELU6};
     struct dlt_rowwise *r = &record->u.rowwise;
 
     r->function = pick(random, functions, sizeof functions / sizeof *functions);

@@ -99,6 +99,7 @@ static const struct example examples[] = {
     {"layer_norm", "48 columns", .r = {0, 1, 13, 48}},
     {"softmax", "101 columns", .r = {0, 1, 13, 101}},
     {"elementwise", "relu", .r = {DLT_RELU, 1, 7, 129}},
+    {"elementwise", "relu6", .r = {DLT_RELU6, 1, 7, 129}},
     {"elementwise", "gelu", .r = {DLT_GELU, 1, 7, 129}},
     {"elementwise", "sigmoid", .r = {DLT_SIGMOID, 1, 7, 129}},
     {"elementwise", "tanh", .r = {DLT_TANH, 1, 7, 129}},

@@ -35,14 +35,15 @@ int bench_pd_convolution(struct bench_context *context, enum dlt_pass pass,
     }
     if (pass == DLT_FORWARD)
         status = dnnl_dilated_convolution_forward_desc_init(
-            &operation, dnnl_forward_training, dnnl_convolution_auto, src, weights, bias, dst,
+            &operation, dnnl_forward_training, dnnl_convolution_direct, src, weights, bias, dst,
             stride, dilation, before, after);
     else if (pass == DLT_BACKWARD_DATA)
         status = dnnl_dilated_convolution_backward_data_desc_init(
-            &operation, dnnl_convolution_auto, src, weights, dst, stride, dilation, before, after);
+            &operation, dnnl_convolution_direct, src, weights, dst, stride, dilation, before,
+            after);
     else
         status = dnnl_dilated_convolution_backward_weights_desc_init(
-            &operation, dnnl_convolution_auto, src, weights, bias, dst, stride, dilation, before,
+            &operation, dnnl_convolution_direct, src, weights, bias, dst, stride, dilation, before,
             after);
     return create(context, status, &operation, hint, "convolution", pd, error);
 }
@@ -166,7 +167,7 @@ int bench_pd_eltwise(struct bench_context *context, enum dlt_pass pass, enum dlt
     } rows[DLT_FUNCTIONS] = {
         [DLT_RELU] = {dnnl_eltwise_relu, 0, 0},        [DLT_GELU] = {dnnl_eltwise_gelu_erf, 0, 0},
         [DLT_SIGMOID] = {dnnl_eltwise_logistic, 0, 0}, [DLT_TANH] = {dnnl_eltwise_tanh, 0, 0},
-        [DLT_POW] = {dnnl_eltwise_pow, 1, 3},
+        [DLT_POW] = {dnnl_eltwise_pow, 1, 3},          [DLT_RELU6] = {dnnl_eltwise_clip_v2, 0, 6},
     };
     dnnl_eltwise_desc_t operation;
     dnnl_status_t status;

@@ -31,8 +31,9 @@ static const struct bench_operator *find_operator(const struct dlt_record *recor
 static bool supports_function(const struct dlt_rowwise *r)
 {
     static const int operands[DLT_FUNCTIONS] = {
-        [DLT_RELU] = 1, [DLT_GELU] = 1, [DLT_SIGMOID] = 1, [DLT_TANH] = 1, [DLT_POW] = 1,
-        [DLT_ADD] = 2,  [DLT_SUB] = 2,  [DLT_MUL] = 2,     [DLT_DIV] = 2,  [DLT_DROPOUT] = 1};
+        [DLT_RELU] = 1, [DLT_GELU] = 1,    [DLT_SIGMOID] = 1, [DLT_TANH] = 1,
+        [DLT_POW] = 1,  [DLT_ADD] = 2,     [DLT_SUB] = 2,     [DLT_MUL] = 2,
+        [DLT_DIV] = 2,  [DLT_DROPOUT] = 1, [DLT_RELU6] = 1};
 
     if (r->function == DLT_CONCAT)
         return r->operands >= 1 && r->operands <= BENCH_OPERANDS;

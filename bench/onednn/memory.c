@@ -68,6 +68,15 @@ dnnl_memory_desc_t bench_md_any(int rank, const int64_t *dim)
     return md;
 }
 
+bool bench_fills_blocks(int64_t channels)
+{
+    /* Instruction sets are numbered so that a larger one has the bits of the smaller. */
+    bool wide =
+        (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
+
+    return channels % (wide ? 16 : 8) == 0;
+}
+
 static void destroy_buffer(void *object)
 {
     struct bench_buffer *buffer = object;

@@ -21,7 +21,7 @@ static int convolution_layout(struct bench_layer *layer, dnnl_memory_desc_t *md,
     int status;
 
     bench_role_shape(&layer->record, BENCH_INPUT, 0, &shape);
-    if (layer->record.layout == DLT_NHWC) {
+    if (layer->record.layout == DLT_NHWC || !bench_fills_blocks(own->in_channels)) {
         *md = bench_md_last(shape.rank, shape.dim);
         return BENCH_OK;
     }

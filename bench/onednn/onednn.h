@@ -121,6 +121,8 @@ int bench_check(dnnl_status_t status, const char *what, struct dlt_error *error)
 dnnl_memory_desc_t bench_md_plain(int rank, const int64_t *dim);
 dnnl_memory_desc_t bench_md_last(int rank, const int64_t *dim);
 dnnl_memory_desc_t bench_md_any(int rank, const int64_t *dim);
+/* Whether so many channels are whole blocks of the layouts that oneDNN chooses on this CPU. */
+bool bench_fills_blocks(int64_t channels);
 /* 0, or an enum bench_status. */
 int bench_buffer_create(struct bench_context *context, const dnnl_memory_desc_t *md, int copies,
                         struct bench_buffer **buffer, struct dlt_error *error);

@@ -418,6 +418,7 @@ static const struct {
     [DLT_SIGMOID] = {make_unary, make_unary_backward},
     [DLT_TANH] = {make_unary, make_unary_backward},
     [DLT_POW] = {make_unary, make_unary_backward},
+    [DLT_RELU6] = {make_unary, make_unary_backward},
     [DLT_ADD] = {make_binary, make_binary_backward},
     [DLT_SUB] = {make_binary, make_binary_backward},
     [DLT_MUL] = {make_binary, make_binary_backward},

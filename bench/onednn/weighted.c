@@ -30,14 +30,20 @@ static dnnl_memory_desc_t shape_any(const struct bench_layer *layer, enum bench_
     return bench_md_any(shape.rank, shape.dim);
 }
 
-/* Images: channels last where the record says so, else as the primitive likes. */
+/* Images: channels last where the record says so, and where channels do not fill whole blocks:
+ * blocked layouts would then carry padding through all layers behind. Three channels or fewer are a
+ * picture, for which oneDNN has kernels of their own. Else as the primitive likes. */
 static dnnl_memory_desc_t image(const struct bench_layer *layer, enum bench_role role)
 {
+    const struct dlt_spatial *s = &layer->record.u.spatial;
     struct bench_shape shape;
 
     bench_role_shape(&layer->record, role, 0, &shape);
-    return layer->record.layout == DLT_NHWC && shape.rank > 2 ? bench_md_last(shape.rank, shape.dim)
-                                                              : bench_md_any(shape.rank, shape.dim);
+    if (!is_dense(layer) &&
+        (layer->record.layout == DLT_NHWC || !bench_fills_blocks(s->out_channels) ||
+         (s->in_channels > 3 && !bench_fills_blocks(s->in_channels))))
+        return bench_md_last(shape.rank, shape.dim);
+    return bench_md_any(shape.rank, shape.dim);
 }
 
 /* Inputs of one output. */
