@@ -6,6 +6,12 @@
 
 #include "base/text.h"
 
+#ifdef __clang_analyzer__
+#undef dlt_fail
+#undef dlt_fail_in
+#undef dlt_fail_memory
+#endif
+
 int dlt_fail(struct dlt_error *error, const char *format, ...)
 {
     if (error) {

@@ -18,4 +18,16 @@ __attribute__((format(printf, 2, 3))) int dlt_fail_in(struct dlt_error *error, c
 /* Out of memory; returns -1. */
 int dlt_fail_memory(struct dlt_error *error);
 
+#ifdef __clang_analyzer__
+/* The analyser looks at one file at a time and would follow paths on which these return 0. */
+static inline int dlt_failed(int status)
+{
+    (void)status;
+    return -1;
+}
+#define dlt_fail(...)          dlt_failed((dlt_fail)(__VA_ARGS__))
+#define dlt_fail_in(...)       dlt_failed((dlt_fail_in)(__VA_ARGS__))
+#define dlt_fail_memory(error) dlt_failed((dlt_fail_memory)(error))
+#endif
+
 #endif
