@@ -1,0 +1,139 @@
+#!/usr/bin/env bats
+# dltime predict: what a profile says about a network, and what it says about bad questions.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    BUILD=${BUILD:-$BATS_TEST_DIRNAME/../../build}
+    export DLTIME=$BUILD/dltime
+    export PROFILE=$BATS_FILE_TMPDIR/toy.dlp
+    # A device that does 1 GFLOP in 1 ms and has a launch floor of 10 us: exact, so that sums can be
+    # checked by hand. Named what it is.
+    {
+        echo '{"format":"dltime-measurements","version":1,"device":{"name":"Synthetic 1 TFLOP/s","vendor":"synthetic","sms":10,"clock_mhz":1000,"memory_gib":16,"memory_bandwidth_gbs":1000,"peak_fp32_gflops":1000},"software":{"framework":"synthetic","backend":"formula","timing":"events_batched"},"source":"t = 10 us + FLOPs / 1e12"}'
+        for pass in forward backward_data backward_weight; do
+            for b in 1 2 4 8 16 32 64 128 256; do
+                for n in 64 100 128 256 500 512 1000 1024 2048; do
+                    awk -v b=$b -v n=$n -v p=$pass 'BEGIN {
+                        printf "{\"op\":\"dense\",\"pass\":\"%s\",\"dtype\":\"float32\",\"math\":\"ieee\",\"batch\":%d,\"in_features\":%d,\"out_features\":%d,\"bias\":true,\"median_ms\":%.6f,\"repeats\":5}\n", p, b, n, n, 0.01 + 2*b*n*n/1e9 }'
+                done
+            done
+        done
+    } > "$BATS_FILE_TMPDIR/toy.jsonl"
+    "$DLTIME" train "$BATS_FILE_TMPDIR/toy.jsonl" --output "$PROFILE" 2> /dev/null
+    cat > "$BATS_FILE_TMPDIR/mlp.json" <<'JSON'
+{"name": "mlp", "input": [512],
+ "layers": [{"op": "dense", "out_features": 512}, {"op": "dense", "out_features": 512}],
+ "training": {"samples": 6400, "batch": 64, "optimizer": "none", "framework": "none"}}
+JSON
+    cd "$BATS_FILE_TMPDIR" || exit 1
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || exit 1
+}
+
+predict() {
+    run --separate-stderr "$DLTIME" predict "$@"
+}
+
+# Two layers of 64 x 512 x 512: forward 2 x 43.5 us; backward of the first has no data gradient:
+# 43.5 + 87.1 us. Together 217.8 us.
+@test "a step is the sum of its units, and the first layer has no data gradient" {
+    predict mlp.json --profile "$PROFILE" --pass step --json
+    [ "$status" -eq 0 ]
+    jq -e '.step_ms > 0.19 and .step_ms < 0.27' <<< "$output"
+    jq -e '.basis == "measured" and .batch == 64 and .steps_per_epoch == 100' <<< "$output"
+}
+
+@test "--ops shows each unit and what it covers" {
+    predict mlp.json --profile "$PROFILE" --json --ops
+    [ "$status" -eq 0 ]
+    jq -e '.ops | length == 2' <<< "$output"
+    jq -e '.ops[0].backward_ms < .ops[1].backward_ms' <<< "$output"
+    jq -e '.ops[0].covers | length == 1' <<< "$output"
+}
+
+@test "what is not known is null, never 0" {
+    predict mlp.json --profile "$PROFILE" --json
+    jq -e '.job_s == null and .epochs == null and .terms.communicate == null' <<< "$output"
+    predict mlp.json,epochs=3 --profile "$PROFILE" --json
+    jq -e '.job_s > 0 and .job_low_s < .job_s and .job_s < .job_high_s' <<< "$output"
+}
+
+@test "quantiles rise and the asked one is among them" {
+    predict mlp.json,epochs=3 --profile "$PROFILE" --json --quantile 0.999
+    jq -e '.quantiles | .["0.5"] < .["0.9"] and .["0.9"] < .["0.99"] and .["0.99"] < .["0.999"]' <<< "$output"
+}
+
+@test "twice the epochs take twice the compute" {
+    predict mlp.json,epochs=4 --profile "$PROFILE" --json
+    four=$(jq .terms.compute <<< "$output")
+    predict mlp.json,epochs=8 --profile "$PROFILE" --json
+    jq -e --argjson four "$four" '(.terms.compute / $four - 2) | fabs < 1e-6' <<< "$output"
+}
+
+@test "a range of batches gives time per sample and the largest that fits" {
+    predict mlp.json,batch=8:100 --profile "$PROFILE" --json
+    [ "$status" -eq 0 ]
+    jq -e '[.batches[].batch] == [8, 16, 32, 64, 100]' <<< "$output"
+    jq -e '.batches[0].sample_ms > .batches[4].sample_ms and .largest_that_fits == 100' <<< "$output"
+}
+
+@test "the forward pass alone is cheaper than a step" {
+    predict mlp.json --profile "$PROFILE" --json --pass forward
+    forward=$(jq .step_ms <<< "$output")
+    predict mlp.json --profile "$PROFILE" --json
+    jq -e --argjson forward "$forward" '.step_ms > $forward * 1.8' <<< "$output"
+}
+
+@test "numbers do not depend on the locale" {
+    predict mlp.json --profile "$PROFILE" --json
+    plain=$output
+    LC_ALL=de_DE.UTF-8 predict mlp.json --profile "$PROFILE" --json
+    [ "$output" = "$plain" ]
+}
+
+@test "an unknown device names those that the profile has" {
+    predict mlp.json --profile "$PROFILE" --device h100
+    [ "$status" -eq 1 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *h100* && "$stderr" == *"Synthetic 1 TFLOP/s"* ]]
+}
+
+@test "a missing profile, model or batch is one sentence" {
+    predict mlp.json --profile none.dlp
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"none.dlp: No such file"* ]]
+    predict nothing.json --profile "$PROFILE"
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"nothing.json"* ]]
+    sed 's/"batch": 64, //' mlp.json > nobatch.json
+    predict nobatch.json --profile "$PROFILE"
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"batch=N"* ]]
+}
+
+@test "wrong usage exits with 2 and says what is right" {
+    predict mlp.json
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--profile FILE"* ]]
+    predict --profile "$PROFILE"
+    [ "$status" -eq 2 ]
+    predict mlp.json --profile "$PROFILE" --devices 0
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--devices"* ]]
+    predict mlp.json --profile "$PROFILE" --pass sideways
+    [ "$status" -eq 2 ]
+    predict mlp.json --profile "$PROFILE" --quantile 1
+    [ "$status" -eq 2 ]
+}
+
+@test "a cut, altered or foreign profile is refused" {
+    head -c 300 "$PROFILE" > cut.dlp
+    predict mlp.json --profile cut.dlp
+    [ "$status" -eq 1 ] && [[ "$stderr" == *cut.dlp* ]]
+    predict mlp.json --profile mlp.json
+    [ "$status" -eq 1 ] && [[ "$stderr" == *mlp.json* ]]
+}
+
+@test "a full disk is reported" {
+    run --separate-stderr bash -c "'$DLTIME' predict mlp.json --profile '$PROFILE' > /dev/full"
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"No space left"* ]]
+}
