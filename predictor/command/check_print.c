@@ -14,7 +14,7 @@ static const char *sample_shape(const struct dlt_tensor *tensor, char buffer[SHA
 {
     size_t used = 0;
 
-    strcpy(buffer, "1");
+    dlt_text_copy(buffer, SHAPE, "1");
     for (int d = 1; d < tensor->rank && used < SHAPE - 1; d++) {
         int length = snprintf(buffer + used, SHAPE - used, "%s%lld", d > 1 ? " x " : "",
                               (long long)tensor->dim[d]);
@@ -67,7 +67,7 @@ static void print_layers(const struct check_report *r)
         if (counts.parameters > 0)
             dlt_text_from_count(parameters, counts.parameters);
         else if (n->weights_of != (int)i)
-            strcpy(parameters, "shared");
+            dlt_text_copy(parameters, sizeof parameters, "shared");
         if (counts.macs > 0)
             dlt_text_from_count(macs, counts.macs / (double)g->batch);
         printf("  %-*s  %-19s  %-20s %10s %10s%s\n", width, n->name, n->op->name,
@@ -121,7 +121,7 @@ void check_print_table(const struct check_report *r)
     printf("%s:", r->model->name);
     for (size_t i = 0; i < g->input_count; i++)
         printf("%s %s", i ? "," : "", sample_shape(&g->tensor[g->input[i]], shape));
-    printf("; %zu layers\n\n", g->node_count);
+    printf("; %zu layer%s\n\n", g->node_count, g->node_count > 1 ? "s" : "");
     print_layers(r);
     printf("\n  parameters  %s, %s of them trainable\n", grouped(r->counts.total.parameters, count),
            r->counts.trainable == r->counts.total.parameters

@@ -50,12 +50,13 @@ static int set_output(const struct dlt_op_site *site, struct dlt_op_result *resu
     *out = *dlt_site_input(site, 0);
     out->dim[1] = channels;
     for (int d = 0; d < site->op->dims; d++) {
+        int64_t window = s->dilation[d] * (s->kernel[d] - 1) + 1;
+        int64_t padding = s->padding[d][0] + s->padding[d][1];
+
         out->dim[d + 2] = dlt_spatial_out(s, d);
         if (out->dim[d + 2] < 1)
             return dlt_fail(error, "kernel %lld does not fit into an input of %lld padded by %lld",
-                            (long long)(s->dilation[d] * (s->kernel[d] - 1) + 1),
-                            (long long)s->in_size[d],
-                            (long long)(s->padding[d][0] + s->padding[d][1]));
+                            (long long)window, (long long)s->in_size[d], (long long)padding);
     }
     result->output_count = 1;
     return 0;
@@ -67,6 +68,7 @@ int dlt_infer_convolution(const struct dlt_op_site *site, struct dlt_op_result *
     const struct dlt_convolution_attributes *a = (const void *)site->attribute;
     struct dlt_spatial *s = &result->record.u.spatial;
     double window = 1;
+    int64_t group;
 
     if (start_record(site, &result->record, error))
         return -1;
@@ -77,13 +79,14 @@ int dlt_infer_convolution(const struct dlt_op_site *site, struct dlt_op_result *
         return dlt_fail(error, "groups %lld has to divide the %lld channels in and the %lld out",
                         (long long)a->groups, (long long)s->in_channels,
                         (long long)a->out_channels);
+    group = s->in_channels / a->groups;
     s->out_channels = a->out_channels;
     s->groups = a->groups;
     s->bias = a->bias;
     set_window(site->op, s, a->kernel_size, a->stride, a->dilation, a->padding);
     for (int d = 0; d < site->op->dims; d++)
         window *= (double)a->kernel_size[d];
-    result->weight = (double)a->out_channels * (double)(s->in_channels / a->groups) * window;
+    result->weight = (double)a->out_channels * (double)group * window;
     result->parameters = result->weight + (a->bias ? (double)a->out_channels : 0);
     result->tensors = a->bias ? 2 : 1;
     return set_output(site, result, a->out_channels, error);

@@ -68,14 +68,14 @@ static const char *const gelu_forms[] = {"none", "tanh", NULL};
 
 #define ACTIVATION(op_name, op_function, op_saves)                                                 \
     {                                                                                              \
-        .name = op_name, .class = DLT_OP_ACTIVATION, .least_inputs = 1, .most_inputs = 1,          \
-        .saves = op_saves, .kind = "elementwise", .function = op_function,                         \
+        .name = (op_name), .class = DLT_OP_ACTIVATION, .least_inputs = 1, .most_inputs = 1,        \
+        .saves = (op_saves), .kind = "elementwise", .function = (op_function),                     \
         .attribute = {FLAG_IGNORED("inplace")}, .infer = dlt_infer_activation                      \
     }
 #define ARITHMETIC(op_name, op_function, most, op_saves)                                           \
     {                                                                                              \
-        .name = op_name, .class = DLT_OP_ARITHMETIC, .least_inputs = 2, .most_inputs = most,       \
-        .saves = op_saves, .kind = "elementwise", .function = op_function,                         \
+        .name = (op_name), .class = DLT_OP_ARITHMETIC, .least_inputs = 2, .most_inputs = (most),   \
+        .saves = (op_saves), .kind = "elementwise", .function = (op_function),                     \
         .infer = dlt_infer_arithmetic                                                              \
     }
 

@@ -112,13 +112,15 @@ static void matmul_like(const struct dlt_record *r, struct dlt_work *w)
 static void convolution_work(const struct dlt_record *r, struct dlt_work *w)
 {
     const struct dlt_spatial *s = &r->u.spatial;
+    int64_t in_channels = s->in_channels / s->groups; /* of one group */
+    int64_t out_channels = s->out_channels / s->groups;
     double in, out, window;
 
     planes(r, &in, &out, &window);
     w->batch = (double)s->groups;
     w->m = (double)s->batch * out;
-    w->n = (double)(s->out_channels / s->groups);
-    w->k = (double)(s->in_channels / s->groups) * window;
+    w->n = (double)out_channels;
+    w->k = (double)in_channels * window;
     w->input = (double)s->batch * (double)s->in_channels * in;
     w->output = (double)s->batch * (double)s->out_channels * out;
     w->weights = (double)s->out_channels * w->k + (s->bias ? (double)s->out_channels : 0);
@@ -453,20 +455,35 @@ int dlt_record_check(const struct dlt_record *record, struct dlt_error *error)
 /* A warm cache changes the time but not the work; it is compared all the same, like the threads. */
 bool dlt_record_equal(const struct dlt_record *a, const struct dlt_record *b)
 {
-    return a->kind == b->kind && a->pass == b->pass && a->dtype == b->dtype && a->math == b->math &&
-           a->layout == b->layout && a->cache == b->cache && a->activation == b->activation &&
-           a->optimizer == b->optimizer && a->threads == b->threads &&
-           memcmp(&a->u, &b->u, sizeof a->u) == 0;
+    struct dlt_record x = *a, y = *b;
+
+    if (a->kind != b->kind || a->pass != b->pass || a->dtype != b->dtype || a->math != b->math ||
+        a->layout != b->layout || a->cache != b->cache || a->activation != b->activation ||
+        a->optimizer != b->optimizer || a->threads != b->threads)
+        return false;
+    for (const struct dlt_field *field = a->kind->fields; field->name; field++)
+        if (memcmp(dlt_record_field(&x, field), dlt_record_field(&y, field),
+                   field_width(a->kind, field) * sizeof(int64_t)) != 0)
+            return false;
+    return true;
+}
+
+/* One number into an FNV-1a hash. */
+static uint64_t hash_number(uint64_t hash, int64_t number)
+{
+    for (size_t i = 0; i < sizeof number; i++)
+        hash = (hash ^ ((uint64_t)number >> (8 * i) & 0xff)) * 1099511628211ULL;
+    return hash;
 }
 
 uint64_t dlt_record_hash(const struct dlt_record *record)
 {
-    const unsigned char *bytes = (const unsigned char *)&record->u;
-    uint64_t hash = 14695981039346656037ULL; /* FNV-1a */
+    struct dlt_record copy = *record;
+    uint64_t hash = hash_number(14695981039346656037ULL, record->kind - kinds);
 
-    for (size_t i = 0; i < sizeof record->u; i++)
-        hash = (hash ^ bytes[i]) * 1099511628211ULL;
-    hash = (hash ^ (uint64_t)(record->kind - kinds)) * 1099511628211ULL;
-    hash = (hash ^ (uint64_t)record->pass) * 1099511628211ULL;
+    hash = hash_number(hash, record->pass);
+    for (const struct dlt_field *field = record->kind->fields; field->name; field++)
+        for (size_t i = 0; i < field_width(record->kind, field); i++)
+            hash = hash_number(hash, dlt_record_field(&copy, field)[i]);
     return hash;
 }

@@ -7,6 +7,7 @@
 
 #include <json-c/json.h>
 
+#include "base/error.h"
 #include "graph/builder.h"
 
 enum { DLT_SPEC_DEPTH = 64, DLT_SPEC_VALUES = 2000000, DLT_SPEC_PATH = 1024 };
@@ -23,6 +24,10 @@ void dlt_spec_back(struct dlt_spec_path *path, size_t length);
 /* "PATH: sentence"; returns -1. */
 __attribute__((format(printf, 3, 4))) int
 dlt_spec_fail(const struct dlt_spec_path *path, struct dlt_error *error, const char *format, ...);
+
+#ifdef __clang_analyzer__
+#define dlt_spec_fail(...) dlt_failed((dlt_spec_fail)(__VA_ARGS__)) /* see base/error.h */
+#endif
 
 /* A value as a message shows it: a scalar as it is written, else "a list" or "an object". */
 enum { DLT_SPEC_SHOWN = 48 };

@@ -63,7 +63,7 @@ int dlt_spec_check_keys(const char *data, size_t size, size_t members, struct dl
     size_t count = collect(data, size, NULL);
     struct key *key;
 
-    if (count == members)
+    if (count == members || count == 0)
         return 0;
     key = malloc(count * sizeof *key);
     if (!key)

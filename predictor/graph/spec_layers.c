@@ -17,6 +17,15 @@ static const char *const block_keys[] = {"layers", "repeat",    "name",
 enum { LAYER_KEYS = sizeof layer_keys / sizeof *layer_keys };
 enum { BLOCK_KEYS = sizeof block_keys / sizeof *block_keys };
 
+static bool is_printable(const char *text)
+{
+    char copy[NAME_LENGTH + 1];
+
+    dlt_text_copy(copy, sizeof copy, text);
+    dlt_text_printable(copy);
+    return strcmp(copy, text) == 0;
+}
+
 /* The "name" of a layer or block, or a made-up one that cannot be mistaken for it. */
 static int read_name(struct dlt_walk *w, json_object *layer, const char *fallback, size_t index,
                      char name[NAME_LENGTH + 1], bool *given)
@@ -37,11 +46,12 @@ static int read_name(struct dlt_walk *w, json_object *layer, const char *fallbac
                              dlt_spec_shown(value, shown));
     text = json_object_get_string(value);
     if (strlen(text) != (size_t)json_object_get_string_len(value) || !*text ||
-        strlen(text) > NAME_LENGTH || *text == '@' || strpbrk(text, "[]: \t\r\n"))
-        return dlt_spec_fail(w->path, w->error,
-                             "a name has 1 to %d characters, none of them a space, a colon or a "
-                             "bracket, and does not start with @",
-                             NAME_LENGTH);
+        strlen(text) > NAME_LENGTH || *text == '@' || strpbrk(text, "[]: ") || !is_printable(text))
+        return dlt_spec_fail(
+            w->path, w->error,
+            "a name has 1 to %d bytes, none of them a space, a colon, a bracket or a "
+            "control character, and does not start with @",
+            NAME_LENGTH);
     strcpy(name, text);
     dlt_spec_back(w->path, before);
     return 0;

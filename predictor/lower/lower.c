@@ -275,7 +275,8 @@ static int find_same(struct dlt_plan *plan, struct dlt_error *error)
     memset(slot, 0xff, room * sizeof *slot);
     for (size_t i = 0; i < plan->unit_count; i++) {
         struct dlt_unit *u = &plan->unit[i];
-        size_t h = dlt_record_hash(&u->record) + 3 * u->data_gradient + 5 * u->weight_gradient;
+        size_t h =
+            dlt_record_hash(&u->record) + (u->data_gradient ? 3 : 0) + (u->weight_gradient ? 5 : 0);
 
         for (;; h++) {
             int *s = &slot[h & (room - 1)];
@@ -337,7 +338,7 @@ static int fill_plan(struct lowering *l, struct dlt_plan *plan, struct dlt_error
     size_t nodes = l->graph->node_count;
 
     /* Two units more than nodes: casts and unscaling. */
-    plan->unit = malloc((nodes + 2) * sizeof *plan->unit);
+    plan->unit = calloc(nodes + 2, sizeof *plan->unit);
     plan->cover = malloc(nodes * sizeof *plan->cover);
     if (!plan->unit || !plan->cover)
         return dlt_fail_memory(error);
