@@ -61,6 +61,7 @@ SPANK_OBJ   := $(call objects,plugin/spank/*.c)
 SLURM_ADVISE_OBJ   := $(filter-out %/snapshot_main.o,$(call objects,plugin/slurm/*.c))
 SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o,$(call objects,plugin/slurm/*.c))
 BENCH_OBJ   := $(call objects,bench/*.c)
+BENCH_PART_OBJ := $(filter-out %/main.o %_command.o,$(BENCH_OBJ))
 ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
 
 LIB_LIBS    := -ljson-c -lz -lm
@@ -115,6 +116,11 @@ $(BUILD)/advise.so: $(SLURM_ADVISE_OBJ) $(ADVISE_OBJ) $(LIB_OBJ) plugin/slurm/ad
 
 $(BUILD)/dltime-snapshot: $(SLURM_SNAPSHOT_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lslurm $(ADVISE_LIBS) $(LIB_LIBS)
+
+# Tests of dlbench's parts, without its commands.
+$(BUILD)/tests/test_bench_%: $(BUILD)/obj/tests/unit/test_bench_%.o $(BENCH_PART_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -ldl -lpthread $(LIB_LIBS)
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)

@@ -233,11 +233,12 @@ static int train(struct bench_network *network, const char *spec, int64_t steps,
     return 0;
 }
 
-static void print_row(const struct dlt_run *run, const struct history *history, double loss)
+static void print_row(const char *name, const struct dlt_run *run, const struct history *history,
+                      double loss)
 {
     char forward[32], backward[32], step[32], memory[32];
 
-    printf("  %-24.40s %6lld %7zu %10s %10s %10s %6.1f %% %10.1f %9s %8.3f %9.1f s\n", run->model,
+    printf("  %-16.40s %5lld %6zu %8s %8s %8s %4.0f %% %9.1f %8s %6.2f %7.1f s\n", name,
            (long long)run->batch, history->count, dlt_text_from_seconds(forward, run->forward_s),
            dlt_text_from_seconds(backward, run->backward_s),
            dlt_text_from_seconds(step, run->step_s), 100 * run->std_s / run->step_s,
@@ -304,7 +305,7 @@ static int run_spec(const struct request *request, struct bench_session *session
         run.elapsed_s = bench_now() - start_s;
         status = bench_output_add_run(output, &run, error);
         if (status == 0 && !request->quiet)
-            print_row(&run, &history, bench_network_loss(network));
+            print_row(dlt_model_name(model), &run, &history, bench_network_loss(network));
     }
     bench_network_destroy(network);
     free(history.forward);
@@ -341,9 +342,8 @@ int dlbench_network(int argc, char **argv)
     if (status == 0 && !request.quiet) {
         printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
                session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
-        printf("# %-24s %6s %7s %10s %10s %10s %8s %10s %9s %8s %11s\n", "NETWORK", "BATCH",
-               "STEPS", "FORWARD", "BACKWARD", "STEP", "SPREAD", "SAMPLES/S", "MEMORY", "LOSS",
-               "ELAPSED");
+        printf("# %-16s %5s %6s %8s %8s %8s %6s %9s %8s %6s %9s\n", "NETWORK", "BATCH", "STEPS",
+               "FORWARD", "BACKWARD", "STEP", "SPREAD", "SAMPLES/S", "MEMORY", "LOSS", "ELAPSED");
     }
     /* The first one's time includes opening the device, as a job of its own would. */
     for (int i = optind; i < argc && status == 0; i++) {

@@ -51,11 +51,12 @@ static void convolve(const struct dlt_record *record, struct bench_arrays *a, in
     struct planes p = planes_of(record);
     int64_t inputs = s->in_channels / s->groups;
     int64_t group = channel / (s->out_channels / s->groups);
+    bool backward = record->pass != DLT_FORWARD;
 
     for (int64_t out = 0; out < p.out; out++) {
         int64_t at = (image * s->out_channels + channel) * p.out + out;
         double sum = a->bias ? a->bias[channel] : 0;
-        double g = a->output_gradient ? a->output_gradient[at] : 0;
+        double g = backward ? a->output_gradient[at] : 0;
 
         for (int64_t i = 0; i < inputs * p.window; i++) {
             int64_t place = under(record, out, i % p.window);
@@ -65,14 +66,14 @@ static void convolve(const struct dlt_record *record, struct bench_arrays *a, in
             if (place < 0)
                 continue;
             sum += a->input[0][input] * a->weight[weight];
-            if (a->input_gradient[0])
+            if (backward && a->input_gradient[0])
                 a->input_gradient[0][input] += g * a->weight[weight];
-            if (a->weight_gradient)
+            if (backward && a->weight_gradient)
                 a->weight_gradient[weight] += g * a->input[0][input];
         }
-        if (a->bias_gradient)
+        if (backward && a->bias_gradient)
             a->bias_gradient[channel] += g;
-        if (record->pass == DLT_FORWARD)
+        if (!backward)
             a->output[at] = sum;
     }
 }

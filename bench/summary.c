@@ -50,8 +50,8 @@ static void print_line(FILE *stream, struct line *line, double peak, double band
     char fastest[32], middle[32], slowest[32], flops[16], bytes[16], of_peak[16], of_bandwidth[16];
     double median_s = median(line->seconds, line->count);
 
-    fprintf(stream, "  %-17s %-15s %7zu %10s %10s %10s %6.1f %% %8s %6s %7s %6s\n",
-            line->kind->name, dlt_pass_names[line->pass], line->count,
+    fprintf(stream, "  %-16s %-15s %5zu %8s %8s %8s %4.0f %% %7s %5s %5s %5s\n", line->kind->name,
+            dlt_pass_names[line->pass], line->count,
             dlt_text_from_seconds(fastest, line->seconds[0]),
             dlt_text_from_seconds(middle, median_s),
             dlt_text_from_seconds(slowest, line->seconds[line->count - 1]),
@@ -84,8 +84,8 @@ void bench_summary_print(FILE *stream, const struct bench_output *output,
 
     if (!room)
         return;
-    fprintf(stream, "# %-16s %-15s %7s %10s %10s %10s %8s %8s %6s %7s %6s\n", "OPERATOR", "PASS",
-            "SAMPLES", "FASTEST", "MEDIAN", "SLOWEST", "SPREAD", "GFLOP/s", "PEAK", "GB/s", "BW");
+    fprintf(stream, "# %-16s %-15s %5s %8s %8s %8s %6s %7s %5s %5s %5s\n", "OPERATOR", "PASS", "N",
+            "FASTEST", "MEDIAN", "SLOWEST", "SPREAD", "GFLOP/s", "PEAK", "GB/s", "BW");
     for (size_t k = 0; k < dlt_record_kind_count(); k++) {
         for (int pass = 0; pass < DLT_PASSES; pass++) {
             struct line line = {

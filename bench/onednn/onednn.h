@@ -282,6 +282,17 @@ int bench_elementwise_forward(struct bench_layer *layer, struct dlt_error *error
 int bench_elementwise_backward(struct bench_layer *layer, bool data, bool weight,
                                struct dlt_error *error);
 
+int bench_binary_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_binary_backward(struct bench_layer *layer, struct dlt_error *error);
+int bench_concat_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_concat_backward(struct bench_layer *layer, struct dlt_error *error);
+int bench_dropout_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_dropout_backward(struct bench_layer *layer, struct dlt_error *error);
+/* Row-major where the layer is by itself; in a network, as the first input comes. */
+dnnl_memory_desc_t bench_given_layout(const struct bench_layer *layer);
+/* Input 0 (layer->converted) and the output in one layout. */
+int bench_one_input(struct bench_layer *layer, const dnnl_memory_desc_t *md,
+                    struct dlt_error *error);
 int bench_view_create(struct bench_context *context, struct bench_tensor *tensor,
                       const struct bench_shape *shape, struct bench_layer **layer,
                       struct bench_tensor **view, struct dlt_error *error);

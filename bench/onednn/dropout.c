@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Dropout: oneDNN has none. */
+#include "onednn.h"
+
+struct dropout {
+    const float *from;
+    float *to, *mask;
+    uint32_t seed;
+};
+
+/* Keeps half of the elements, doubled. The mask comes from a hash of the position (Wang's), which
+ * vectorises where a generator with a state does not. */
+static void drop(void *data, size_t from, size_t to)
+{
+    const struct dropout *d = data;
+
+    for (size_t i = from; i < to; i++) {
+        uint32_t h = (uint32_t)i * 0x9e3779b1u ^ d->seed;
+
+        h = (h ^ (h >> 15)) * 0x85ebca6bu;
+        h = (h ^ (h >> 13)) * 0xc2b2ae35u;
+        d->mask[i] = h >> 31 ? 2.0f : 0.0f;
+        d->to[i] = d->from[i] * d->mask[i];
+    }
+}
+
+static void drop_back(void *data, size_t from, size_t to)
+{
+    const struct dropout *d = data;
+
+    for (size_t i = from; i < to; i++)
+        d->to[i] = d->from[i] * d->mask[i];
+}
+
+static void dropout_forward(struct bench_layer *layer, int copy)
+{
+    struct dropout d = {bench_buffer_data(layer->converted, copy),
+                        bench_buffer_data(layer->output->value, copy),
+                        bench_buffer_data(layer->mask, copy), layer->dropout_seed++};
+
+    bench_parallel(layer->context->threads, bench_buffer_floats(layer->converted), 4096, drop, &d);
+}
+
+static void dropout_backward(struct bench_layer *layer, int copy)
+{
+    struct dropout d = {bench_buffer_data(layer->output->gradient, copy),
+                        bench_buffer_data(layer->input[0]->gradient, copy),
+                        bench_buffer_data(layer->mask, copy), 0};
+
+    bench_parallel(layer->context->threads, bench_buffer_floats(layer->mask), 4096, drop_back, &d);
+}
+
+int bench_dropout_forward(struct bench_layer *layer, struct dlt_error *error)
+{
+    dnnl_memory_desc_t md = bench_given_layout(layer);
+    int status = bench_one_input(layer, &md, error);
+
+    if (status == BENCH_OK)
+        status = bench_buffer_create(layer->context, &md, layer->copies, &layer->mask, error);
+    return status ? status : bench_add_call(layer, DLT_FORWARD, dropout_forward, error);
+}
+
+int bench_dropout_backward(struct bench_layer *layer, struct dlt_error *error)
+{
+    const dnnl_memory_desc_t md = layer->output->value->md;
+    struct bench_tensor *input = layer->input[0];
+    struct bench_buffer *gradient;
+    int status = bench_output_gradient(layer, &md, &gradient, error);
+
+    if (status)
+        return status;
+    if (input->gradient || !dnnl_memory_desc_equal(&gradient->md, &md))
+        return dlt_fail(error, "dropout: its input has other readers, which onednn cannot run");
+    status = bench_buffer_create(layer->context, &md, layer->copies, &input->gradient, error);
+    return status ? status : bench_add_call(layer, DLT_BACKWARD_DATA, dropout_backward, error);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+#include "measure_files.h"
+#include "output.h"
+
+static struct dlt_measure_header header_of(const char *device)
+{
+    struct dlt_measure_header header = {.software = {.timing = DLT_HOST_SYNCHRONOUS}};
+
+    snprintf(header.device.name, sizeof header.device.name, "%s", device);
+    snprintf(header.software.backend, sizeof header.software.backend, "onednn 2.6.3");
+    return header;
+}
+
+static struct dlt_measurement row(int64_t n)
+{
+    struct dlt_measurement m = {.median_s = 1e-3, .repeats = 5};
+
+    m.record = dlt_record_make(dlt_record_kind_find("dense"));
+    m.record.u.matmul.m = m.record.u.matmul.k = 8;
+    m.record.u.matmul.n = n;
+    m.record.threads = 2;
+    m.record.cache = DLT_CACHE_COLD;
+    return m;
+}
+
+static struct bench_output *start(enum bench_output_mode mode)
+{
+    struct dlt_measure_header header = header_of("cpu");
+    struct bench_output *output;
+    struct dlt_error error;
+
+    if (bench_output_open(path, mode, &header, &output, &error))
+        fail_msg("%s", error.text);
+    return output;
+}
+
+static void write_rows(int64_t count)
+{
+    struct bench_output *output;
+
+    unlink(path);
+    output = start(BENCH_OUTPUT_NEW);
+    for (int64_t n = 1; n <= count; n++) {
+        struct dlt_measurement m = row(n);
+
+        assert_int_equal(bench_output_add(output, &m, NULL), 0);
+    }
+    bench_output_close(output);
+}
+
+static void resuming_knows_what_was_measured(void **state)
+{
+    struct dlt_measurement measured = row(1500), missing = row(1501), warm = row(7);
+    struct bench_output *output;
+
+    (void)state;
+    write_rows(1500);
+    output = start(BENCH_OUTPUT_RESUME);
+    assert_int_equal(bench_output_count(output), 1500);
+    assert_true(bench_output_has(output, &measured.record));
+    assert_false(bench_output_has(output, &missing.record));
+    /* Cold or warm is found out by running. */
+    warm.record.cache = DLT_CACHE_WARM;
+    assert_true(bench_output_has(output, &warm.record));
+    warm.record.pass = DLT_BACKWARD_DATA;
+    assert_false(bench_output_has(output, &warm.record));
+    bench_output_close(output);
+}
+
+static void a_line_cut_short_is_removed_and_the_rest_continued(void **state)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_measurement m = row(10);
+    struct bench_output *output;
+    struct dlt_error error;
+    int rows = 0;
+
+    (void)state;
+    write_rows(3);
+    m = row(99);
+    {
+        FILE *file = fopen(path, "a");
+
+        assert_non_null(file);
+        fputs("{\"op\":\"dense\",\"pass\":\"forw", file);
+        fclose(file);
+    }
+    output = start(BENCH_OUTPUT_RESUME);
+    assert_int_equal(bench_output_count(output), 3);
+    assert_int_equal(bench_output_add(output, &m, NULL), 0);
+    bench_output_close(output);
+    assert_int_equal(dlt_measure_open(path, &reader, &error), 0);
+    while (dlt_measure_next(reader, &m, NULL, &error) == 1)
+        rows++;
+    assert_int_equal(rows, 4);
+    assert_false(dlt_measure_cut(reader));
+    assert_int_equal(m.record.u.matmul.n, 99);
+    dlt_measure_close(reader);
+}
+
+static void a_job_killed_before_its_header_starts_anew(void **state)
+{
+    struct bench_output *output;
+
+    (void)state;
+    write_bytes("{\"format\":\"dlt", 14);
+    output = start(BENCH_OUTPUT_RESUME);
+    assert_int_equal(bench_output_count(output), 0);
+    bench_output_close(output);
+    output = start(BENCH_OUTPUT_RESUME);
+    bench_output_close(output);
+}
+
+static void a_finished_file_is_not_overwritten(void **state)
+{
+    struct dlt_measure_header header = header_of("cpu");
+    struct bench_output *output;
+    struct dlt_error error;
+
+    (void)state;
+    write_rows(1);
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_NEW, &header, &output, &error), -1);
+    assert_non_null(strstr(error.text, "exists; --resume continues it"));
+}
+
+static void a_file_of_another_device_or_kind_is_refused(void **state)
+{
+    struct dlt_measure_header header = header_of("another cpu");
+    struct bench_output *output;
+    struct dlt_error error;
+
+    (void)state;
+    write_rows(1);
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &output, &error), -1);
+    assert_non_null(strstr(error.text, "was measured on cpu, and this is another cpu"));
+    header = header_of("cpu");
+    header.runs = true;
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &output, &error), -1);
+    assert_non_null(strstr(error.text, "holds measurements, not runs"));
+    header = header_of("cpu");
+    header.software.backend[0] = 'x';
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &output, &error), -1);
+    assert_non_null(strstr(error.text, "was measured with onednn 2.6.3"));
+}
+
+static void two_writers_of_one_file_are_told_apart(void **state)
+{
+    struct dlt_measure_header header = header_of("cpu");
+    struct bench_output *first, *second;
+    struct dlt_error error;
+
+    (void)state;
+    unlink(path);
+    first = start(BENCH_OUTPUT_NEW);
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &second, &error), -1);
+    assert_non_null(strstr(error.text, "is being written by another dlbench"));
+    bench_output_close(first);
+}
+
+static void the_header_that_is_there_rules(void **state)
+{
+    struct dlt_measure_header header = header_of("cpu");
+    struct bench_output *output;
+
+    (void)state;
+    unlink(path);
+    header.device.clock_hz = 2e9;
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_NEW, &header, &output, NULL), 0);
+    bench_output_close(output);
+    header.device.clock_hz = 3e9;
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &output, NULL), 0);
+    assert_near(header.device.clock_hz, 2e9, 1);
+    bench_output_close(output);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(resuming_knows_what_was_measured),
+        cmocka_unit_test(a_line_cut_short_is_removed_and_the_rest_continued),
+        cmocka_unit_test(a_job_killed_before_its_header_starts_anew),
+        cmocka_unit_test(a_finished_file_is_not_overwritten),
+        cmocka_unit_test(a_file_of_another_device_or_kind_is_refused),
+        cmocka_unit_test(two_writers_of_one_file_are_told_apart),
+        cmocka_unit_test(the_header_that_is_there_rules),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
