@@ -371,7 +371,7 @@ int dlt_lower(const struct dlt_graph *graph, const struct dlt_training *settings
 
     *plan = NULL;
     l.dtype = malloc(graph->tensor_count);
-    l.draft = malloc(graph->node_count * sizeof *l.draft);
+    l.draft = calloc(graph->node_count, sizeof *l.draft);
     l.draft_of = malloc(graph->node_count * sizeof *l.draft_of);
     l.next = malloc(graph->node_count * sizeof *l.next);
     if (!p || !l.dtype || !l.draft || !l.draft_of || !l.next) {

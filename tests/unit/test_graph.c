@@ -8,8 +8,8 @@
 static struct dlt_graph *shipped(const char *name, int64_t batch)
 {
     struct dlt_error error;
-    struct dlt_model *model;
-    struct dlt_graph *graph;
+    struct dlt_model *model = NULL;
+    struct dlt_graph *graph = NULL;
 
     if (dlt_model_load(name, NULL, &model, &error) || dlt_model_graph(model, batch, &graph, &error))
         fail_msg("%s", error.text);

@@ -304,8 +304,8 @@ static struct dlt_memory memory_of(const char *keys, int devices)
 {
     char spec[256];
     struct dlt_error error;
-    struct dlt_model *model;
-    struct dlt_graph *graph;
+    struct dlt_model *model = NULL;
+    struct dlt_graph *graph = NULL;
     struct dlt_memory memory;
 
     snprintf(spec, sizeof spec, "resnet50%s", keys);
