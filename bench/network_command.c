@@ -271,45 +271,54 @@ static void fill_run(const struct bench_session *session, const struct dlt_model
     run->throughput = (double)batch / run->step_s;
 }
 
-/* One SPEC: builds, trains, writes its row. start_s: when its job began. */
-static int run_spec(const struct request *request, struct bench_session *session,
-                    struct bench_output *output, const char *spec, double start_s,
+/* A SPEC as it was read. */
+struct job {
+    const char *spec;
+    struct dlt_model *model;
+    int64_t batch, steps; /* steps 0: as many as a measurement needs */
+};
+
+static int read_job(const struct request *request, const char *spec, struct job *job,
                     struct dlt_error *error)
 {
+    *job = (struct job){.spec = spec};
+    if (dlt_model_load(spec, NULL, &job->model, error))
+        return -1;
+    job->batch = dlt_training_batch(&job->model->training, 1);
+    if (job->batch < 1)
+        return dlt_fail(error, "%s: a batch has to be said: %s,batch=64", spec, spec);
+    if (count_steps(request, &job->model->training, job->batch, &job->steps, error))
+        return dlt_fail_in(error, "%s: ", spec);
+    return 0;
+}
+
+/* Builds, trains, writes the row. start_s: when the job began. */
+static int run_job(const struct request *request, struct bench_session *session,
+                   struct bench_output *output, const struct job *job, double start_s,
+                   struct dlt_error *error)
+{
     struct bench_network *network = NULL;
-    struct dlt_model *model = NULL;
     struct history history = {0};
     struct bench_progress progress;
     struct dlt_run run;
-    int64_t batch, steps = 0;
-    int status = dlt_model_load(spec, NULL, &model, error);
+    int status = 0;
 
-    if (status)
-        return -1;
-    batch = dlt_training_batch(&model->training, 1);
-    if (batch < 1)
-        status = dlt_fail(error, "%s: a batch has to be said: %s,batch=64", spec, spec);
-    else
-        status = count_steps(request, &model->training, batch, &steps, error);
-    if (status == 0 && bench_network_create(session->backend, session->context, model, batch,
-                                            session->cpus.count, &network, error))
-        status = dlt_fail_in(error, "%s: ", dlt_model_name(model));
+    if (bench_network_create(session->backend, session->context, job->model, job->batch,
+                             session->cpus.count, &network, error))
+        return dlt_fail_in(error, "%s: ", job->spec);
+    bench_progress_start(&progress, "network", bench_now(), 0, (double)job->steps, request->quiet);
+    status = train(network, job->spec, job->steps, &progress, &history, error);
+    bench_progress_end(&progress);
     if (status == 0) {
-        bench_progress_start(&progress, "network", bench_now(), 0, (double)steps, request->quiet);
-        status = train(network, spec, steps, &progress, &history, error);
-        bench_progress_end(&progress);
-    }
-    if (status == 0) {
-        fill_run(session, model, spec, batch, &history, &run);
+        fill_run(session, job->model, job->spec, job->batch, &history, &run);
         run.memory_bytes = bench_network_memory(network);
         run.elapsed_s = bench_now() - start_s;
         status = bench_output_add_run(output, &run, error);
         if (status == 0 && !request->quiet)
-            print_row(dlt_model_name(model), &run, &history, bench_network_loss(network));
+            print_row(dlt_model_name(job->model), &run, &history, bench_network_loss(network));
     }
     bench_network_destroy(network);
     free(history.forward);
-    dlt_model_destroy(model);
     return status;
 }
 
@@ -324,34 +333,53 @@ static int open_output(const struct request *request, const struct bench_session
     return bench_output_open(request->output, BENCH_OUTPUT_RESUME, &header, output, error);
 }
 
-int dlbench_network(int argc, char **argv)
+/* Opens the device and the file, and runs the jobs. Returns 0, 1 after a signal, -1. */
+static int run_jobs(const struct request *request, const struct job *jobs, int count,
+                    double start_s, struct dlt_error *error)
 {
-    struct request request = {.session = {.seed = 1, .touch = true}};
-    double start_s = bench_now();
     struct bench_session session;
     struct bench_output *output = NULL;
-    struct dlt_error error;
-    int status = read_options(&request, argc, argv);
+    int status = bench_session_open(&request->session, &session, error);
 
-    if (status >= 0)
-        return status;
-    bench_signals_catch();
-    status = bench_session_open(&request.session, &session, &error);
     if (status == 0)
-        status = open_output(&request, &session, &output, &error);
-    if (status == 0 && !request.quiet) {
+        status = open_output(request, &session, &output, error);
+    if (status == 0 && !request->quiet) {
         printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
                session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
         printf("# %-16s %5s %6s %8s %8s %8s %6s %9s %8s %6s %9s\n", "NETWORK", "BATCH", "STEPS",
                "FORWARD", "BACKWARD", "STEP", "SPREAD", "SAMPLES/S", "MEMORY", "LOSS", "ELAPSED");
     }
     /* The first one's time includes opening the device, as a job of its own would. */
-    for (int i = optind; i < argc && status == 0; i++) {
-        status = run_spec(&request, &session, output, argv[i], start_s, &error);
+    for (int i = 0; i < count && status == 0; i++) {
+        status = run_job(request, &session, output, &jobs[i], start_s, error);
         start_s = bench_now();
     }
     bench_output_close(output);
     bench_session_close(&session);
+    return status;
+}
+
+int dlbench_network(int argc, char **argv)
+{
+    struct request request = {.session = {.seed = 1, .touch = true}};
+    double start_s = bench_now();
+    struct dlt_error error;
+    struct job *jobs;
+    int count = 0, status = read_options(&request, argc, argv);
+
+    if (status >= 0)
+        return status;
+    bench_signals_catch();
+    jobs = calloc((size_t)argc, sizeof *jobs);
+    status = jobs ? 0 : dlt_fail_memory(&error);
+    /* All are read before the first is run: a slip in the last should not cost an hour. */
+    for (int i = optind; i < argc && status == 0; i++)
+        status = read_job(&request, argv[i], &jobs[count++], &error);
+    if (status == 0)
+        status = run_jobs(&request, jobs, count, start_s, &error);
+    for (int i = 0; i < count; i++)
+        dlt_model_destroy(jobs[i].model);
+    free(jobs);
     if (status < 0)
         return bench_fail("network", &error);
     if (status > 0)
