@@ -30,6 +30,13 @@ static dnnl_memory_desc_t shape_any(const struct bench_layer *layer, enum bench_
     return bench_md_any(shape.rank, shape.dim);
 }
 
+/* oneDNN 2.6 takes a strided 1 x 1 convolution apart into a gather and an unstrided one, and with
+ * channels last and part of a block of channels its gather writes past its buffer. */
+static bool breaks_channels_last(const struct dlt_spatial *s)
+{
+    return s->kernel[0] == 1 && s->kernel[1] == 1 && (s->stride[0] > 1 || s->stride[1] > 1);
+}
+
 /* Images: channels last where the record says so, and where channels do not fill whole blocks:
  * blocked layouts would then carry padding through all layers behind. Three channels or fewer are a
  * picture, for which oneDNN has kernels of their own. Else as the primitive likes. */
@@ -39,7 +46,7 @@ static dnnl_memory_desc_t image(const struct bench_layer *layer, enum bench_role
     struct bench_shape shape;
 
     bench_role_shape(&layer->record, role, 0, &shape);
-    if (!is_dense(layer) &&
+    if (!is_dense(layer) && !breaks_channels_last(s) &&
         (layer->record.layout == DLT_NHWC || !bench_fills_blocks(s->out_channels) ||
          (s->in_channels > 3 && !bench_fills_blocks(s->in_channels))))
         return bench_md_last(shape.rank, shape.dim);
@@ -150,7 +157,7 @@ static int add_backward_weight(struct bench_layer *layer, dnnl_primitive_desc_t 
     dnnl_memory_desc_t weights = bench_query(pd, dnnl_query_diff_weights_md);
     struct bench_buffer *input = layer->converted, *gradient, *target, *bias = NULL;
     struct bench_parameter *weight = &layer->weight;
-    bool accumulate;
+    bool accumulate = false;
     int status = bench_output_gradient(layer, &dst, &gradient, error);
 
     if (status == BENCH_OK)
