@@ -10,12 +10,12 @@
 #include "learn/parallel.h"
 
 enum {
-    LEAST_RATIO = 8,      /* rows; below, the cost model alone */
-    LEAST_NETWORK = 1500, /* below, a Gaussian process */
-    LEAST_FORCED_NETWORK = 64
+    LEAST_RATIO = 8,       /* rows; below, the cost model alone */
+    LEAST_ENSEMBLE = 1500, /* below, a Gaussian process */
+    LEAST_FORCED = 64
 };
 
-enum learner { LEARN_COST, LEARN_LINEAR, LEARN_KERNEL, LEARN_NETWORK };
+enum learner { LEARN_COST, LEARN_LINEAR, LEARN_KERNEL, LEARN_ENSEMBLE };
 
 static enum learner choose(enum dlt_method method, size_t rows)
 {
@@ -23,30 +23,37 @@ static enum learner choose(enum dlt_method method, size_t rows)
         return LEARN_LINEAR;
     if (method == DLT_METHOD_COST || rows < LEAST_RATIO)
         return LEARN_COST;
-    if (method == DLT_METHOD_MLP && rows >= LEAST_FORCED_NETWORK)
-        return LEARN_NETWORK;
-    return rows < LEAST_NETWORK ? LEARN_KERNEL : LEARN_NETWORK;
+    if (method == DLT_METHOD_MLP && rows >= LEAST_FORCED)
+        return LEARN_ENSEMBLE;
+    return rows < LEAST_ENSEMBLE ? LEARN_KERNEL : LEARN_ENSEMBLE;
 }
 
-static struct dlt_network_settings network_settings(const struct dlt_fit_settings *s, size_t rows)
+static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_settings *s,
+                                                      const struct dlt_rows *rows)
 {
-    struct dlt_network_settings n = {.members = 4,
-                                     .epochs = rows < 30000 ? 60 : 45,
-                                     .student = {128, 64},
-                                     .student_epochs = rows < 30000 ? 20 : 15,
-                                     .synthetic = 3,
-                                     .threads = s->threads,
-                                     .seed = s->seed,
-                                     .stream = s->stream};
+    bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
+    struct dlt_ensemble_settings e = {.members = 4,
+                                      .epochs = many          ? 45
+                                                : convolution ? 60
+                                                              : 30,
+                                      .bags = s->method == DLT_METHOD_MLP ? 0 : 2,
+                                      .rounds = 160,
+                                      .student_epochs = many ? 15 : 20,
+                                      .synthetic = 3,
+                                      .threads = s->threads,
+                                      .seed = s->seed,
+                                      .stream = s->stream};
 
-    return n;
+    return e;
 }
 
-/* Everything but the calibration. The build is started here and the caller's to clear. */
-static int learn(struct dlt_build *build, const struct dlt_rows *rows, enum learner learner,
+/* Everything but the calibration. The build is started here and the caller's to clear. validation:
+ * for choices among learners that need many rows. */
+static int learn(struct dlt_build *build, const struct dlt_rows *rows,
+                 const struct dlt_rows *validation, enum learner learner,
                  const struct dlt_fit_settings *s)
 {
-    struct dlt_network_settings network = network_settings(s, rows->count);
+    struct dlt_ensemble_settings ensemble = ensemble_settings(s, rows);
     struct dlt_random random;
 
     dlt_random_seed(&random, s->seed, s->stream * 64 + 61);
@@ -57,7 +64,7 @@ static int learn(struct dlt_build *build, const struct dlt_rows *rows, enum lear
         return -1;
     if (learner == LEARN_KERNEL)
         return dlt_fit_kernel(build, rows);
-    return learner == LEARN_NETWORK ? dlt_fit_network(build, rows, &network) : 0;
+    return learner == LEARN_ENSEMBLE ? dlt_fit_ensemble(build, rows, validation, &ensemble) : 0;
 }
 
 struct folds {
@@ -86,7 +93,7 @@ static void run_fold(void *context, size_t fold)
     for (size_t r = 0, k = 0; r < f->rows->count; r++)
         if (r < from || r >= to)
             kept[k++] = f->rows->row[r];
-    if (!learn(&build, &taught, f->learner, f->settings)) {
+    if (!learn(&build, &taught, NULL, f->learner, f->settings)) {
         dlt_hold_out(&build, &judged, f->held_out + from);
         f->failed[fold] = false;
     }
@@ -115,7 +122,7 @@ static int cross_validate(struct dlt_build *build, const struct dlt_rows *rows,
     for (size_t f = 0; f < folds.count; f++)
         if (failed[f])
             return -1;
-    return learn(build, rows, learner, s);
+    return learn(build, rows, NULL, learner, s);
 }
 
 /* A single row has nothing to be judged by: a wide guess. */
@@ -156,22 +163,22 @@ static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
                         const struct dlt_fit_settings *s, struct dlt_accuracy *accuracy)
 {
     enum learner learner = choose(s->method, rows->count);
-    size_t aside = learner == LEARN_NETWORK ? rows->count / 16 : rows->count;
+    size_t aside = learner == LEARN_ENSEMBLE ? rows->count / 16 : rows->count;
     struct dlt_held_out *held_out = malloc((aside + 1) * sizeof *held_out);
     int result = -1;
 
     if (!held_out)
         return -1;
     if (rows->count < 2) {
-        result = learn(build, rows, learner, s);
+        result = learn(build, rows, NULL, learner, s);
         if (result == 0)
             guess_spread(build, accuracy);
-    } else if (learner == LEARN_NETWORK) {
+    } else if (learner == LEARN_ENSEMBLE) {
         struct dlt_rows judged = {.row = rows->row, .count = aside, .device = rows->device};
         struct dlt_rows taught = {
             .row = rows->row + aside, .count = rows->count - aside, .device = rows->device};
 
-        result = learn(build, &taught, learner, s);
+        result = learn(build, &taught, &judged, learner, s);
         if (result == 0)
             dlt_hold_out(build, &judged, held_out);
     } else {

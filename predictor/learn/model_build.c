@@ -22,6 +22,7 @@ void dlt_build_clear(struct dlt_build *build)
 {
     free(build->parameter);
     free(build->point);
+    free(build->tree);
     free(build->neighbour);
     *build = (struct dlt_build){0};
 }
@@ -35,6 +36,7 @@ struct dlt_section dlt_build_section(const struct dlt_build *b)
                                   .input_scale = b->input_scale,
                                   .parameter = b->parameter,
                                   .point = b->point,
+                                  .tree = b->tree,
                                   .axis = b->axis,
                                   .axis_mean = b->axis_mean,
                                   .axis_scale = b->axis_scale,
@@ -81,6 +83,7 @@ static void put_all(struct writer *w, const struct dlt_build *b)
     put(w, b->input_scale, m->inputs, sizeof *b->input_scale);
     put(w, b->parameter, parameters, sizeof *b->parameter);
     put(w, b->point, (size_t)m->points * m->inputs, sizeof *b->point);
+    put(w, b->tree, (size_t)m->trees * m->tree_stride, sizeof *b->tree);
     put(w, b->axis, m->axes, sizeof *b->axis);
     put(w, b->axis_mean, m->axes, sizeof *b->axis_mean);
     put(w, b->axis_scale, m->axes, sizeof *b->axis_scale);
@@ -101,20 +104,6 @@ int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t
     put_all(&writer, build);
     *bytes = writer.bytes;
     return 0;
-}
-
-void dlt_build_input(const struct dlt_build *b, const struct dlt_device *device,
-                     const struct dlt_record *record, double cost_s, float *input)
-{
-    const float most = 6; /* as in dlt_section_ratio */
-    struct dlt_numbers features;
-
-    dlt_features(record, device, cost_s, &features);
-    for (uint32_t i = 0; i < b->model.inputs; i++) {
-        float z = ((float)features.value[b->input[i]] - b->input_mean[i]) * b->input_scale[i];
-
-        input[i] = z > most ? most : z < -most ? -most : z;
-    }
 }
 
 /* Which features vary, and their mean and standard deviation. */
@@ -192,8 +181,10 @@ int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
         return -1;
     }
     standardise_target(b, rows, cost, *y);
+    section = dlt_build_section(b);
     for (size_t r = 0; r < rows->count; r++)
-        dlt_build_input(b, rows->device, &rows->row[r]->record, cost[r], *x + r * b->model.inputs);
+        dlt_section_input(&section, rows->device, &rows->row[r]->record, cost[r],
+                          *x + r * b->model.inputs);
     free(cost);
     return 0;
 }

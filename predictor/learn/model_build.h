@@ -17,8 +17,9 @@ struct dlt_build {
     double coefficient[DLT_COLUMNS_MAX];
     uint16_t input[DLT_FEATURES_MAX];
     float input_mean[DLT_FEATURES_MAX], input_scale[DLT_FEATURES_MAX];
-    float *parameter; /* malloc'ed */
-    float *point;     /* malloc'ed */
+    float *parameter;             /* malloc'ed */
+    float *point;                 /* malloc'ed */
+    struct dlt_forest_node *tree; /* malloc'ed */
     uint16_t axis[DLT_COORDINATES_MAX];
     float axis_mean[DLT_COORDINATES_MAX], axis_scale[DLT_COORDINATES_MAX];
     float axis_low[DLT_COORDINATES_MAX], axis_high[DLT_COORDINATES_MAX];
@@ -52,23 +53,39 @@ int dlt_fit_density(struct dlt_build *build, const struct dlt_rows *rows,
  * features by name; NULL: all that vary. */
 int dlt_fit_features(struct dlt_build *build, const struct dlt_rows *rows,
                      bool (*wanted)(const char *name), float **x, float **y);
-/* One record's inputs for the build's ratio: model.inputs numbers. */
-void dlt_build_input(const struct dlt_build *build, const struct dlt_device *device,
-                     const struct dlt_record *record, double cost_s, float *input);
-
 int dlt_fit_kernel(struct dlt_build *build, const struct dlt_rows *rows);
 
-struct dlt_network_settings {
-    int members; /* networks of the ensemble */
-    int epochs;
-    int student[2]; /* widths of the network that stands for it; 0: the best member itself */
+struct dlt_ensemble_settings {
+    int members; /* networks; 0: trees alone */
+    int epochs;  /* of each */
+    int bags;    /* forests; 0: networks alone */
+    int rounds;  /* trees of each */
     int student_epochs;
-    double synthetic; /* made-up configurations for each measured one */
+    double synthetic; /* made-up configurations for each measured one, to teach the student */
     int threads;
     uint64_t seed, stream;
 };
-int dlt_fit_network(struct dlt_build *build, const struct dlt_rows *rows,
-                    const struct dlt_network_settings *settings);
+
+/*
+ * Networks and boosted trees on the same target. How much of each is used is what answers
+ * `validation` best; the networks are then replaced by one small student.
+ */
+int dlt_fit_ensemble(struct dlt_build *build, const struct dlt_rows *rows,
+                     const struct dlt_rows *validation,
+                     const struct dlt_ensemble_settings *settings);
+
+/* Trains a student of these widths on the teacher's outputs: for the rows (x, their inputs) and
+ * made-up ones. teach: outputs for count inputs; returns -1 out of memory. */
+struct dlt_student {
+    int width[2];
+    int epochs;
+    double synthetic;
+    uint64_t seed, stream;
+    int (*teach)(void *context, const float *x, size_t count, float *y);
+    void *context;
+};
+int dlt_fit_student(struct dlt_build *build, const struct dlt_rows *rows, const float *x,
+                    const struct dlt_student *student);
 
 /* A row that was held out, and what a model that did not see it says. */
 struct dlt_held_out {

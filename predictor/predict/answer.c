@@ -62,11 +62,10 @@ static double neighbour_distance(const struct dlt_section *s, const float *at)
     return found ? sum / found : 0;
 }
 
-double dlt_section_distance(const struct dlt_section *s, const struct dlt_record *record,
-                            double *outside)
+/* Standardised coordinates; returns how far they lie beyond the ranges. */
+static double locate(const struct dlt_section *s, const struct dlt_record *record, float *at)
 {
     const double most = 15; /* what the stored rows can hold */
-    float at[DLT_COORDINATES_MAX];
     struct dlt_numbers coordinates;
     double beyond = 0;
 
@@ -80,7 +79,23 @@ double dlt_section_distance(const struct dlt_section *s, const struct dlt_record
         at[a] = (float)fmin(fmax(z, -most), most);
         beyond += past * past;
     }
-    *outside = sqrt(beyond);
+    return sqrt(beyond);
+}
+
+void dlt_section_outside(const struct dlt_section *s, const struct dlt_record *record,
+                         double *outside)
+{
+    float at[DLT_COORDINATES_MAX];
+
+    *outside = locate(s, record, at);
+}
+
+double dlt_section_distance(const struct dlt_section *s, const struct dlt_record *record,
+                            double *outside)
+{
+    float at[DLT_COORDINATES_MAX];
+
+    *outside = locate(s, record, at);
     return neighbour_distance(s, at);
 }
 
@@ -121,29 +136,48 @@ static double kernel_output(const struct dlt_section *s, const float *input)
     return sum;
 }
 
-double dlt_section_ratio(const struct dlt_section *s, const struct dlt_device *device,
-                         const struct dlt_record *record, double cost_s)
+static double forest_output(const struct dlt_section *s, const float *input)
 {
-    const struct dlt_file_model *m = &s->model;
-    const float most = 6; /* standard deviations: learners see features clipped to this */
-    float input[DLT_FEATURES_MAX];
-    struct dlt_numbers features;
-    double output;
+    int16_t grid[DLT_FEATURES_MAX];
 
-    if (m->ratio == DLT_RATIO_NONE)
-        return 0;
+    for (uint32_t i = 0; i < s->model.inputs; i++)
+        grid[i] = dlt_forest_input(input[i]);
+    return s->model.tree_scale *
+           (double)dlt_forest_run(s->tree, s->model.trees, s->model.tree_stride, grid);
+}
+
+void dlt_section_input(const struct dlt_section *s, const struct dlt_device *device,
+                       const struct dlt_record *record, double cost_s, float *input)
+{
+    const float most = 6;
+    struct dlt_numbers features;
+
     dlt_features(record, device, cost_s, &features);
-    for (uint32_t i = 0; i < m->inputs; i++) {
+    for (uint32_t i = 0; i < s->model.inputs; i++) {
         size_t position = s->input[i];
         float value = position < features.count ? (float)features.value[position] : 0;
         float z = (value - s->input_mean[i]) * s->input_scale[i];
 
         input[i] = z > most ? most : z < -most ? -most : z;
     }
+}
+
+double dlt_section_ratio(const struct dlt_section *s, const struct dlt_device *device,
+                         const struct dlt_record *record, double cost_s)
+{
+    const struct dlt_file_model *m = &s->model;
+    float input[DLT_FEATURES_MAX];
+    double output = 0;
+
+    if (m->ratio == DLT_RATIO_NONE && m->trees == 0)
+        return 0;
+    dlt_section_input(s, device, record, cost_s, input);
     if (m->ratio == DLT_RATIO_NETWORK)
         output = (double)dlt_network_run(&s->network, s->parameter, input);
-    else
+    else if (m->ratio == DLT_RATIO_KERNEL)
         output = kernel_output(s, input);
+    if (m->trees)
+        output += m->tree_weight * (forest_output(s, input) - output);
     output = m->target_mean + m->target_scale * output;
     return fmin(fmax(output, m->ratio_low), m->ratio_high);
 }

@@ -250,7 +250,9 @@ bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_s
     if (state == 0) {
         bool sound = dlt_checksum(bytes, s->size, index) == s->checksum;
 
-        state = sound && dlt_section_parse(bytes, s->size, section) ? 1 : 2;
+        sound = sound && dlt_section_parse(bytes, s->size, section) &&
+                dlt_section_trees_are_sound(section);
+        state = sound ? 1 : 2;
         atomic_store_explicit(&p->state[index], state, memory_order_relaxed);
         return state == 1;
     }

@@ -12,6 +12,7 @@
 #define DLT_PREDICT_PROFILE_FORMAT_H
 
 #include "predict/features.h"
+#include "predict/forest.h"
 #include "predict/network.h"
 #include "predict/profile.h"
 
@@ -69,7 +70,7 @@ struct dlt_file_source {
     uint64_t rows;
 };
 
-/* How the cost model is corrected. */
+/* How the cost model is corrected; a forest may share in it or do it alone. */
 enum dlt_ratio {
     DLT_RATIO_NONE,
     DLT_RATIO_NETWORK, /* one layer: linear */
@@ -84,13 +85,17 @@ struct dlt_file_model {
     uint32_t inputs;  /* features that the ratio uses */
     uint32_t layers;  /* network: layers, and their widths */
     uint32_t width[DLT_NETWORK_LAYERS + 1];
-    uint32_t points;     /* kernel: measured rows kept */
-    uint32_t axes;       /* of the distance */
-    uint32_t neighbours; /* measured rows kept for the distance */
-    uint32_t optimizers; /* bit 1 << enum dlt_optimizer of steps and updates that were measured */
+    uint32_t points;      /* kernel: measured rows kept */
+    uint32_t axes;        /* of the distance */
+    uint32_t neighbours;  /* measured rows kept for the distance */
+    uint32_t optimizers;  /* bit 1 << enum dlt_optimizer of steps and updates that were measured */
+    uint32_t trees;       /* of the forest; 0: none */
+    uint32_t tree_stride; /* nodes of each */
     uint32_t reserved;
     double floor_s;                   /* nothing is faster */
     double target_mean, target_scale; /* ln ratio = mean + scale x output */
+    double tree_scale;                /* of the forest's leaves */
+    double tree_weight;               /* of the forest in the output; the ratio has the rest */
     double ratio_low, ratio_high;     /* of ln ratio in training */
     double kernel_length;
     double cost_mean, cost_scale;  /* of ln cost in training */
@@ -105,18 +110,19 @@ struct dlt_section {
     const struct dlt_file_section *index;
     struct dlt_file_model model;
     struct dlt_network network;
-    const double *coefficient; /* columns */
-    const uint16_t *input;     /* inputs: positions among the features */
-    const float *input_mean;   /* inputs */
-    const float *input_scale;  /* inputs: 1 / standard deviation */
-    const float *parameter;    /* network's, or the kernel's points' weights */
-    const float *point;        /* points x inputs, standardised */
-    const uint16_t *axis;      /* axes: positions among the coordinates */
-    const float *axis_mean;    /* axes */
-    const float *axis_scale;   /* axes */
-    const float *axis_low;     /* axes: range in training, standardised */
-    const float *axis_high;    /* axes */
-    const int16_t *neighbour;  /* neighbours x axes, standardised x DLT_NEIGHBOUR_UNIT */
+    const double *coefficient;          /* columns */
+    const uint16_t *input;              /* inputs: positions among the features */
+    const float *input_mean;            /* inputs */
+    const float *input_scale;           /* inputs: 1 / standard deviation */
+    const float *parameter;             /* network's, or the kernel's points' weights */
+    const float *point;                 /* points x inputs, standardised */
+    const struct dlt_forest_node *tree; /* trees x tree_stride */
+    const uint16_t *axis;               /* axes: positions among the coordinates */
+    const float *axis_mean;             /* axes */
+    const float *axis_scale;            /* axes */
+    const float *axis_low;              /* axes: range in training, standardised */
+    const float *axis_high;             /* axes */
+    const int16_t *neighbour;           /* neighbours x axes, standardised x DLT_NEIGHBOUR_UNIT */
 };
 enum { DLT_NEIGHBOUR_UNIT = 2048 };
 
@@ -145,5 +151,8 @@ bool dlt_profile_section(const struct dlt_profile *profile, size_t index,
 /* Finds and checks the arrays of a section's bytes (8-byte aligned). Returns the bytes used, or 0
  * where counts and sizes do not agree. */
 size_t dlt_section_parse(const unsigned char *bytes, size_t size, struct dlt_section *section);
+
+/* Whether every walk through its trees ends inside them; not part of parsing, for its cost. */
+bool dlt_section_trees_are_sound(const struct dlt_section *section);
 
 #endif

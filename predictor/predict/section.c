@@ -7,7 +7,7 @@
 
 #include "predict/profile_format.h"
 
-enum { MOST_ROWS = 4096 };
+enum { MOST_ROWS = 4096, MOST_TREES = 4096 };
 
 struct cursor {
     const unsigned char *bytes;
@@ -42,7 +42,8 @@ static bool counts_are_sound(const struct dlt_file_model *m)
     if (m->feature_set != DLT_FEATURE_SET || m->columns > DLT_COLUMNS_MAX ||
         m->ratio >= DLT_RATIOS || m->inputs > DLT_FEATURES_MAX || m->points > MOST_ROWS ||
         m->axes > DLT_COORDINATES_MAX || m->neighbours > MOST_ROWS ||
-        m->layers > DLT_NETWORK_LAYERS)
+        m->layers > DLT_NETWORK_LAYERS || m->trees > MOST_TREES ||
+        m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 || (m->trees && m->inputs > DLT_FOREST_INPUTS))
         return false;
     return finite_all(&m->floor_s,
                       (sizeof *m - offsetof(struct dlt_file_model, floor_s)) / sizeof(double));
@@ -66,6 +67,12 @@ static bool ratio_size(struct dlt_section *s, size_t *parameters)
     }
     *parameters = dlt_network_parameters(&s->network);
     return *parameters > 0 && m->width[0] == m->inputs && m->points == 0;
+}
+
+/* Following trees costs as much as using them: once, when the section is verified, is enough. */
+bool dlt_section_trees_are_sound(const struct dlt_section *s)
+{
+    return dlt_forest_is_sound(s->tree, s->model.trees, s->model.tree_stride, s->model.inputs);
 }
 
 static bool positions_are_sound(const struct dlt_section *s)
@@ -97,6 +104,7 @@ size_t dlt_section_parse(const unsigned char *bytes, size_t size, struct dlt_sec
     s->input_scale = take(&cursor, m->inputs, sizeof *s->input_scale);
     s->parameter = take(&cursor, parameters, sizeof *s->parameter);
     s->point = take(&cursor, (size_t)m->points * m->inputs, sizeof *s->point);
+    s->tree = take(&cursor, (size_t)m->trees * m->tree_stride, sizeof *s->tree);
     s->axis = take(&cursor, m->axes, sizeof *s->axis);
     s->axis_mean = take(&cursor, m->axes, sizeof *s->axis_mean);
     s->axis_scale = take(&cursor, m->axes, sizeof *s->axis_scale);

@@ -28,9 +28,18 @@ double dlt_section_update_cost(const struct dlt_section *section, const struct d
 double dlt_section_distance(const struct dlt_section *section, const struct dlt_record *record,
                             double *outside);
 
+/* The same without the distance, which costs more. */
+void dlt_section_outside(const struct dlt_section *section, const struct dlt_record *record,
+                         double *outside);
+
 /* 0 within the training rows, 1 far outside them. */
 double dlt_section_extrapolation(const struct dlt_section *section, double distance,
                                  double outside);
+
+/* A record's features as the ratio takes them: standardised and clipped to 6 standard deviations;
+ * model.inputs numbers. */
+void dlt_section_input(const struct dlt_section *section, const struct dlt_device *device,
+                       const struct dlt_record *record, double cost_s, float *input);
 
 /* ln(time / cost), as learned; 0 where the section has the cost model only. */
 double dlt_section_ratio(const struct dlt_section *section, const struct dlt_device *device,

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One small network that answers like a large ensemble. It learns from the ensemble's answers to
+ * the measured configurations and to made-up ones in between, of which there are as many as it
+ * takes (Bucila, Caruana and Niculescu-Mizil 2006).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "learn/mlp.h"
+#include "learn/model_build.h"
+
+/* Measured rows first, then made-up ones; returns how many. */
+static size_t fill_in(const struct dlt_build *b, const struct dlt_rows *rows, const float *x,
+                      size_t most, struct dlt_random *random, float *wide)
+{
+    struct dlt_section section = dlt_build_section(b);
+    size_t width = b->model.inputs, count = rows->count;
+
+    memcpy(wide, x, rows->count * width * sizeof *wide);
+    for (size_t attempt = 0; count < most && attempt < 4 * most; attempt++) {
+        struct dlt_record record;
+        double outside;
+
+        if (!dlt_synthesise(rows, random, &record))
+            continue;
+        dlt_section_outside(&section, &record, &outside);
+        if (outside > 0)
+            continue;
+        dlt_section_input(&section, rows->device, &record, dlt_section_cost(&section, &record),
+                          wide + count++ * width);
+    }
+    return count;
+}
+
+static int train(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
+                 const struct dlt_student *s, const struct dlt_network *network, float *wide,
+                 float *target, size_t most)
+{
+    struct dlt_mlp_settings settings = {.epochs = s->epochs,
+                                        .batch = 64,
+                                        .rate = 2e-3,
+                                        .warm_up = 0.05,
+                                        .decay = 0.01, /* made-up rows regularise enough */
+                                        .beta = 0.1,
+                                        .seed = s->seed,
+                                        .stream = s->stream * 64 + 62};
+    struct dlt_random random;
+    size_t count;
+
+    dlt_random_seed(&random, s->seed, s->stream * 64 + 63);
+    count = fill_in(b, rows, x, most, &random, wide);
+    if (s->teach(s->context, wide, count, target))
+        return -1;
+    return dlt_mlp_train(network, wide, target, NULL, count, &settings, b->parameter);
+}
+
+int dlt_fit_student(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
+                    const struct dlt_student *s)
+{
+    struct dlt_network network = {.layers = 3,
+                                  .width = {(int)b->model.inputs, s->width[0], s->width[1], 1}};
+    size_t most = rows->count + (size_t)(s->synthetic * (double)rows->count);
+    float *wide = malloc((most * b->model.inputs + 1) * sizeof *wide);
+    float *target = malloc((most + 1) * sizeof *target);
+    int result = -1;
+
+    free(b->parameter);
+    b->parameter = malloc(dlt_network_parameters(&network) * sizeof *b->parameter);
+    if (wide && target && b->parameter)
+        result = train(b, rows, x, s, &network, wide, target, most);
+    b->model.ratio = DLT_RATIO_NETWORK;
+    b->model.layers = (uint32_t)network.layers;
+    for (int l = 0; l <= network.layers; l++)
+        b->model.width[l] = (uint32_t)network.width[l];
+    free(wide);
+    free(target);
+    return result;
+}
