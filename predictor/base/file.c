@@ -52,11 +52,9 @@ static int read_all(int fd, const char *path, size_t limit, char **data, size_t 
     return 0;
 }
 
-int dlt_file_read(const char *path, size_t limit, char **data, size_t *size,
-                  struct dlt_error *error)
+int dlt_file_open(const char *path, int64_t *size, struct dlt_error *error)
 {
     struct stat status;
-    int result = -1;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
     if (fd < 0)
@@ -67,8 +65,24 @@ int dlt_file_read(const char *path, size_t limit, char **data, size_t *size,
         dlt_fail(error, "%s: is a directory; name a file", path);
     else if (!S_ISREG(status.st_mode))
         dlt_fail(error, "%s: is not a regular file", path);
-    else
-        result = read_all(fd, path, limit, data, size, error);
+    else {
+        *size = (int64_t)status.st_size;
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+int dlt_file_read(const char *path, size_t limit, char **data, size_t *size,
+                  struct dlt_error *error)
+{
+    int64_t length;
+    int fd = dlt_file_open(path, &length, error);
+    int result;
+
+    if (fd < 0)
+        return -1;
+    result = read_all(fd, path, limit, data, size, error);
     close(fd);
     return result;
 }

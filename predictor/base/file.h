@@ -15,6 +15,12 @@
 int dlt_file_read(const char *path, size_t limit, char **data, size_t *size,
                   struct dlt_error *error);
 
+/*
+ * Opens a regular file for reading; returns the descriptor, the caller's to close, or -1.
+ * *size: its bytes now. Refuses what dlt_file_read refuses.
+ */
+int dlt_file_open(const char *path, int64_t *size, struct dlt_error *error);
+
 /* A file being written beside its final name. Zero-initialise. */
 struct dlt_file_writer {
     FILE *stream;  /* write here */

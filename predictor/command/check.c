@@ -80,6 +80,8 @@ static void find_node_problems(struct check_report *r, size_t node)
 
 static void find_problems(struct check_report *r)
 {
+    for (size_t i = 0; i < r->graph->note_count; i++)
+        add_problem(r, "%s", r->graph->note[i]);
     for (size_t i = 0; i < r->graph->input_count; i++)
         if (r->graph->tensor[r->graph->input[i]].consumers == 0)
             add_problem(r, "input %zu of the network is not used", i);

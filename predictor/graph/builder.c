@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/builder.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 struct dlt_builder {
     struct dlt_graph *graph;
@@ -78,21 +81,17 @@ static int add_tensors(struct dlt_builder *b, const struct dlt_tensor *tensor, s
     return 0;
 }
 
-int dlt_builder_input(struct dlt_builder *b, const int64_t *dim, size_t rank,
-                      enum dlt_tensor_type type, struct dlt_error *error)
+int dlt_builder_input_shaped(struct dlt_builder *b, const int64_t *dim, size_t rank,
+                             enum dlt_tensor_type type, struct dlt_error *error)
 {
     struct dlt_graph *g = b->graph;
-    struct dlt_tensor t = {.rank = (int)rank + 1, .dim = {g->batch}, .type = type};
-    double elements = (double)g->batch;
+    struct dlt_tensor t = {.rank = (int)rank, .type = type};
+    double elements = 1;
 
-    if (rank >= DLT_RANK)
-        return dlt_fail(error, "an input has at most %d dimensions besides the batch",
-                        DLT_RANK - 1);
-    if (g->batch < 1 || g->batch > INT32_MAX)
-        return dlt_fail(error, "a batch of %lld; it ranges from 1 to 2147483647",
-                        (long long)g->batch);
+    if (rank > DLT_RANK)
+        return dlt_fail(error, "an input has at most %d dimensions, the batch included", DLT_RANK);
     for (size_t d = 0; d < rank; d++) {
-        t.dim[d + 1] = dim[d];
+        t.dim[d] = dim[d];
         elements *= (double)dim[d];
         if (dim[d] < 1 || dim[d] > INT32_MAX)
             return dlt_fail(error, "a size of %lld; sizes range from 1 to 2147483647",
@@ -105,6 +104,22 @@ int dlt_builder_input(struct dlt_builder *b, const int64_t *dim, size_t rank,
         return -1;
     g->input[g->input_count++] = (int)g->tensor_count - 1;
     return (int)g->tensor_count - 1;
+}
+
+int dlt_builder_input(struct dlt_builder *b, const int64_t *dim, size_t rank,
+                      enum dlt_tensor_type type, struct dlt_error *error)
+{
+    int64_t whole[DLT_RANK] = {b->graph->batch};
+
+    if (rank >= DLT_RANK)
+        return dlt_fail(error, "an input has at most %d dimensions besides the batch",
+                        DLT_RANK - 1);
+    if (b->graph->batch < 1 || b->graph->batch > INT32_MAX)
+        return dlt_fail(error, "a batch of %lld; it ranges from 1 to 2147483647",
+                        (long long)b->graph->batch);
+    if (rank > 0)
+        memcpy(whole + 1, dim, rank * sizeof *dim);
+    return dlt_builder_input_shaped(b, whole, rank + 1, type, error);
 }
 
 /* A layer of the same operator shares all parameters, one of another its weight. */
@@ -206,6 +221,33 @@ int dlt_builder_output(const struct dlt_builder *b, int node, size_t k)
 int dlt_builder_maker(const struct dlt_builder *b, int tensor)
 {
     return b->graph->tensor[tensor].node;
+}
+
+const struct dlt_tensor *dlt_builder_tensor(const struct dlt_builder *b, int tensor)
+{
+    return &b->graph->tensor[tensor];
+}
+
+const struct dlt_node *dlt_builder_node(const struct dlt_builder *b, int node)
+{
+    return &b->graph->node[node];
+}
+
+void dlt_builder_note(struct dlt_builder *b, const char *format, ...)
+{
+    struct dlt_graph *g = b->graph;
+    struct dlt_error text;
+    va_list args;
+
+    if (g->note_count == DLT_NOTES)
+        return;
+    va_start(args, format);
+    vsnprintf(text.text, sizeof text.text, format, args);
+    va_end(args);
+    dlt_text_printable(text.text);
+    g->note[g->note_count] = strdup(text.text);
+    if (g->note[g->note_count])
+        g->note_count++;
 }
 
 size_t dlt_builder_node_count(const struct dlt_builder *b)

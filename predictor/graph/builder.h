@@ -23,6 +23,10 @@ void dlt_builder_destroy(struct dlt_builder *builder);
 int dlt_builder_input(struct dlt_builder *builder, const int64_t *dim, size_t rank,
                       enum dlt_tensor_type type, struct dlt_error *error);
 
+/* The same with all dimensions as they are: what an input is that does not begin with the batch. */
+int dlt_builder_input_shaped(struct dlt_builder *builder, const int64_t *dim, size_t rank,
+                             enum dlt_tensor_type type, struct dlt_error *error);
+
 struct dlt_builder_node {
     const struct dlt_op *op;
     const char *name;         /* copied */
@@ -40,7 +44,15 @@ int dlt_builder_add(struct dlt_builder *builder, const struct dlt_builder_node *
 int dlt_builder_output(const struct dlt_builder *builder, int node, size_t k);
 /* The node that makes a tensor; -1: an input. */
 int dlt_builder_maker(const struct dlt_builder *builder, int tensor);
+/* A tensor's shape and type; valid until the next addition. */
+const struct dlt_tensor *dlt_builder_tensor(const struct dlt_builder *builder, int tensor);
+/* A node that was added; valid until the next addition. */
+const struct dlt_node *dlt_builder_node(const struct dlt_builder *builder, int node);
 size_t dlt_builder_node_count(const struct dlt_builder *builder);
+
+/* Adds a sentence to the graph's notes: what whoever asks for the network should know of it. */
+__attribute__((format(printf, 2, 3))) void dlt_builder_note(struct dlt_builder *builder,
+                                                            const char *format, ...);
 
 /* Works out which gradients training needs and what it keeps, and hands the graph over; the caller
  * destroys both. Fails for a graph without nodes. */

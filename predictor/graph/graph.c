@@ -13,6 +13,8 @@ void dlt_graph_destroy(struct dlt_graph *graph)
         free(graph->node[i].name);
         free(graph->node[i].input);
     }
+    for (size_t i = 0; i < graph->note_count; i++)
+        free(graph->note[i]);
     free(graph->node);
     free(graph->tensor);
     free(graph->input);

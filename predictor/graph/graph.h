@@ -9,7 +9,7 @@
 
 #include "graph/record.h"
 
-enum { DLT_RANK = 8, DLT_ATTRIBUTES = 24 };
+enum { DLT_RANK = 8, DLT_ATTRIBUTES = 24, DLT_NOTES = 16 };
 
 /* What a tensor holds. Integer tensors (token ids) carry no gradient. */
 enum dlt_tensor_type { DLT_TENSOR_FLOAT, DLT_TENSOR_INT64, DLT_TENSOR_BOOL };
@@ -52,6 +52,8 @@ struct dlt_graph {
     size_t input_count;
     int *output; /* tensors that nothing consumes */
     size_t output_count;
+    char *note[DLT_NOTES]; /* what its loader could not take at its word, a sentence each */
+    size_t note_count;
 };
 
 void dlt_graph_destroy(struct dlt_graph *graph);
