@@ -81,6 +81,7 @@ struct bench_training {
 
 struct dlbench_backend {
     int version;      /* DLBENCH_BACKEND_VERSION */
+    size_t record;    /* sizeof(struct dlt_record): both sides have to see the same one */
     const char *name; /* "onednn" */
 
     /* Devices that are here; 0 where the driver is missing. */

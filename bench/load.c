@@ -91,9 +91,9 @@ int bench_backend_load(const char *name, const struct dlbench_backend **backend,
     *backend = dlsym(object, "dlbench_backend");
     if (!*backend)
         return dlt_fail(error, "%s is no backend of dlbench", path);
-    if ((*backend)->version != DLBENCH_BACKEND_VERSION)
-        return dlt_fail(error, "%s was built for another dlbench (interface %d, not %d)", path,
-                        (*backend)->version, DLBENCH_BACKEND_VERSION);
+    if ((*backend)->version != DLBENCH_BACKEND_VERSION ||
+        (*backend)->record != sizeof(struct dlt_record))
+        return dlt_fail(error, "%s was built for another dlbench", path);
     return 0;
 }
 

@@ -180,7 +180,8 @@ double bench_runner_bandwidth(struct bench_session *session, double memory_bytes
 
     record.u.rowwise.function = DLT_RELU;
     record.u.rowwise.columns = 1024;
-    record.u.rowwise.rows = (int64_t)fmin(32768, memory_bytes / 4 / 8192);
+    /* Input and output: 8 KiB a row, at most 256 MiB. */
+    record.u.rowwise.rows = (int64_t)fmin(32768, 0.75 * memory_bytes / 8192);
     record.threads = session->cpus.count;
     if (record.u.rowwise.rows < 1)
         return 0;

@@ -131,6 +131,7 @@ static double memory(const struct bench_context *context)
 extern const struct dlbench_backend dlbench_backend;
 const struct dlbench_backend dlbench_backend = {
     .version = DLBENCH_BACKEND_VERSION,
+    .record = sizeof(struct dlt_record),
     .name = "onednn",
     .device_count = device_count,
     .open = open_context,

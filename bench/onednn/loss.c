@@ -30,7 +30,8 @@ static void cross_entropy(void *data, size_t from, size_t to)
         for (size_t i = 0; i < r->classes; i++)
             g[i] /= sum * (float)r->rows;
         g[label] -= 1 / (float)r->rows;
-        r->loss[row] = (double)(logf(sum) + largest - z[label]);
+        /* The largest score alone contributes exp(0). */
+        r->loss[row] = (double)(logf(fmaxf(sum, 1)) + largest - z[label]);
     }
 }
 

@@ -265,6 +265,9 @@ int bench_add_input_gradient(struct bench_layer *layer, enum dlt_pass pass, int 
 int bench_output_gradient(struct bench_layer *layer, const dnnl_memory_desc_t *md,
                           struct bench_buffer **gradient, struct dlt_error *error);
 
+/* oneDNN 2.6 writes past its scratchpad in the weights' gradient of strided 1 x 1 convolutions
+ * whose input is stored channels last and has a part of a block of channels. */
+bool bench_breaks_channels_last(const struct dlt_record *record);
 int bench_weighted_forward(struct bench_layer *layer, struct dlt_error *error);
 int bench_weighted_backward(struct bench_layer *layer, bool data, bool weight,
                             struct dlt_error *error);

@@ -30,11 +30,18 @@ static dnnl_memory_desc_t shape_any(const struct bench_layer *layer, enum bench_
     return bench_md_any(shape.rank, shape.dim);
 }
 
-/* oneDNN 2.6 takes a strided 1 x 1 convolution apart into a gather and an unstrided one, and with
- * channels last and part of a block of channels its gather writes past its buffer. */
-static bool breaks_channels_last(const struct dlt_spatial *s)
+bool bench_breaks_channels_last(const struct dlt_record *record)
 {
-    return s->kernel[0] == 1 && s->kernel[1] == 1 && (s->stride[0] > 1 || s->stride[1] > 1);
+    const struct dlt_spatial *s = &record->u.spatial;
+    bool pointwise = true, strided = false;
+
+    if (strncmp(record->kind->name, "conv", 4) != 0)
+        return false;
+    for (int d = 0; d < record->kind->dims; d++) {
+        pointwise = pointwise && s->kernel[d] == 1;
+        strided = strided || s->stride[d] > 1;
+    }
+    return pointwise && strided && !bench_fills_blocks(s->in_channels);
 }
 
 /* Images: channels last where the record says so, and where channels do not fill whole blocks:
@@ -46,7 +53,7 @@ static dnnl_memory_desc_t image(const struct bench_layer *layer, enum bench_role
     struct bench_shape shape;
 
     bench_role_shape(&layer->record, role, 0, &shape);
-    if (!is_dense(layer) && !breaks_channels_last(s) &&
+    if (!is_dense(layer) && !bench_breaks_channels_last(&layer->record) &&
         (layer->record.layout == DLT_NHWC || !bench_fills_blocks(s->out_channels) ||
          (s->in_channels > 3 && !bench_fills_blocks(s->in_channels))))
         return bench_md_last(shape.rank, shape.dim);
