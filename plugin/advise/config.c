@@ -423,6 +423,20 @@ void dlt_config_clear(struct dlt_config *config)
     config->partition_count = 0;
 }
 
+/* Settings that are right one by one and leave no limit that could be set. */
+static int check_limits(const struct source *source)
+{
+    const struct dlt_config *config = source->config;
+    char least[32], most[32];
+
+    if (config->min_limit_s <= config->max_limit_s)
+        return 0;
+    return dlt_fail(source->error,
+                    "%s: max_limit is %s, less than min_limit, which is %s: raise it", source->path,
+                    dlt_text_from_duration(most, config->max_limit_s),
+                    dlt_text_from_duration(least, config->min_limit_s));
+}
+
 int dlt_config_load(const char *path, uid_t slurm_uid, struct dlt_config *config,
                     struct dlt_error *error)
 {
@@ -431,7 +445,7 @@ int dlt_config_load(const char *path, uid_t slurm_uid, struct dlt_config *config
     dlt_config_init(config);
     if (!dlt_text_copy(config->path, sizeof config->path, path))
         return dlt_fail(error, "%.64s...: the path is too long", path);
-    if (read_file(&source, false) == 0)
+    if (read_file(&source, false) == 0 && check_limits(&source) == 0)
         return 0;
     dlt_config_clear(config);
     dlt_config_init(config);

@@ -125,6 +125,7 @@ static void what_is_wrong_is_named_with_line_and_mend(void **state)
         {"confidence = ;", "line 1: syntax error"},
         {"@include \"other.conf\"\n", "@include is not supported"},
         {"include = \"absent.conf\";", "absent.conf: No such file"},
+        {"max_limit = 13;", "max_limit is 00:00:13, less than min_limit, which is 00:01:00"},
     };
 
     (void)state;
