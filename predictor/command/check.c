@@ -57,7 +57,7 @@ static void find_node_problems(struct check_report *r, size_t node)
 {
     const struct dlt_graph *g = r->graph;
     const struct dlt_node *n = &g->node[node];
-    const struct dlt_tensor *in = &g->tensor[n->input[0]];
+    const struct dlt_tensor *in = n->input_count > 0 ? &g->tensor[n->input[0]] : NULL;
 
     if (strcmp(n->op->name, "adaptive_avg_pool2d") == 0) {
         const struct dlt_adaptive_pool_attributes *a = (const void *)n->attribute;
@@ -74,7 +74,8 @@ static void find_node_problems(struct check_report *r, size_t node)
                     n->name);
     if (g->node_count > 1)
         for (size_t k = 0; k < n->output_count && node + 1 < g->node_count; k++)
-            if (g->tensor[n->output + (int)k].consumers == 0)
+            if (g->tensor[n->output + (int)k].consumers == 0 &&
+                (k == 0 || n->op->class != DLT_OP_RECURRENT))
                 add_problem(r, "%s: output %zu is used by no other layer", n->name, k);
 }
 

@@ -70,7 +70,7 @@ static void print_layers(const struct check_report *r)
             dlt_text_copy(parameters, sizeof parameters, "shared");
         if (counts.macs > 0)
             dlt_text_from_count(macs, counts.macs / (double)g->batch);
-        printf("  %-*s  %-19s  %-20s %10s %10s%s\n", width, n->name, n->op->name,
+        printf("  %-*s  %-19.19s  %-20s %10s %10s%s\n", width, n->name, n->op->name,
                sample_shape(&g->tensor[n->output], shape), parameters, macs,
                n->trainable || counts.parameters == 0 ? "" : "  frozen");
     }

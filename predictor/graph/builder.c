@@ -8,6 +8,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "graph/expand.h"
+#include "graph/saved.h"
 
 struct dlt_builder {
     struct dlt_graph *graph;
@@ -158,6 +160,25 @@ static int check_inputs(const struct dlt_builder *b, const struct dlt_builder_no
     return 0;
 }
 
+/* Puts the parts of an operator in its place. */
+static int add_parts(struct dlt_builder *b, const struct dlt_builder_node *node,
+                     struct dlt_error *error)
+{
+    struct dlt_graph *g = b->graph;
+    struct dlt_expansion e = {.builder = b, .node = node, .first = (int)g->node_count};
+
+    if (node->weights_of >= 0 && g->node[node->weights_of].whole != node->op)
+        return dlt_fail(error, "weights: %s is no %s", g->node[node->weights_of].name,
+                        node->op->name);
+    if (check_inputs(b, node, error) || node->op->expand(&e, error))
+        return -1;
+    for (size_t i = (size_t)e.first; i < g->node_count; i++) {
+        g->node[i].whole = node->op;
+        g->node[i].first = e.first;
+    }
+    return (int)g->node_count - 1;
+}
+
 int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
                     struct dlt_error *error)
 {
@@ -172,6 +193,8 @@ int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
     int first = (int)g->tensor_count;
     struct dlt_node *n;
 
+    if (node->op->expand)
+        return add_parts(b, node, error);
     if (g->node_count >= DLT_GRAPH_NODES)
         return dlt_fail(error, "the network has more than %d operators", DLT_GRAPH_NODES);
     if (b->edges + node->input_count > DLT_GRAPH_EDGES)
@@ -188,15 +211,18 @@ int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
                            .input_count = node->input_count,
                            .trainable = !node->frozen,
                            .weights_of = (int)g->node_count,
+                           .whole = node->op,
+                           .first = (int)g->node_count,
                            .name = strdup(node->name),
-                           .input = malloc(node->input_count * sizeof *n->input)};
+                           .input = malloc((node->input_count + 1) * sizeof *n->input)};
     if (!n->name || !n->input) {
         free(n->name);
         free(n->input);
         return dlt_fail_memory(error);
     }
     memcpy(n->attribute, node->attribute, sizeof n->attribute);
-    memcpy(n->input, node->input, node->input_count * sizeof *n->input);
+    if (node->input_count > 0)
+        memcpy(n->input, node->input, node->input_count * sizeof *n->input);
     if (node->weights_of >= 0) {
         n->weights_of = g->node[node->weights_of].weights_of;
         n->trainable = g->node[n->weights_of].trainable;
@@ -205,7 +231,7 @@ int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
     n->weight_gradient = n->trainable && result.parameters > 0;
     for (size_t i = 0; i < n->input_count; i++)
         g->tensor[n->input[i]].consumers++;
-    if (n->op->class == DLT_OP_VIEW)
+    if (n->op->class == DLT_OP_VIEW && n->input_count > 0)
         for (size_t i = 0; i < n->output_count; i++)
             g->tensor[first + (int)i].storage = g->tensor[n->input[0]].storage;
     return (int)g->node_count++;
@@ -221,11 +247,6 @@ int dlt_builder_output(const struct dlt_builder *b, int node, size_t k)
 int dlt_builder_maker(const struct dlt_builder *b, int tensor)
 {
     return b->graph->tensor[tensor].node;
-}
-
-const struct dlt_tensor *dlt_builder_tensor(const struct dlt_builder *b, int tensor)
-{
-    return &b->graph->tensor[tensor];
 }
 
 const struct dlt_node *dlt_builder_node(const struct dlt_builder *b, int node)
@@ -250,6 +271,22 @@ void dlt_builder_note(struct dlt_builder *b, const char *format, ...)
         g->note_count++;
 }
 
+const struct dlt_tensor *dlt_builder_tensor(const struct dlt_builder *b, int tensor)
+{
+    return &b->graph->tensor[tensor];
+}
+
+int dlt_builder_twin(const struct dlt_builder *b, int last, int part)
+{
+    int node = b->graph->node[last].first + part;
+    struct dlt_node_counts counts;
+
+    if (node > last)
+        return -1;
+    dlt_node_count(b->graph, (size_t)node, false, &counts);
+    return counts.parameters > 0 || b->graph->node[node].weights_of != node ? node : -1;
+}
+
 size_t dlt_builder_node_count(const struct dlt_builder *b)
 {
     return b->graph->node_count;
@@ -272,33 +309,6 @@ static void find_gradients(struct dlt_graph *g)
     }
 }
 
-static void save(struct dlt_graph *g, int tensor, size_t node)
-{
-    struct dlt_tensor *memory = &g->tensor[g->tensor[tensor].storage];
-
-    if (memory->saved_by < 0)
-        memory->saved_by = (int)node;
-}
-
-/* A matrix product keeps its input only for the weight's gradient; the others keep what they keep
- * as soon as backward passes through them. */
-static void find_saved(struct dlt_graph *g)
-{
-    for (size_t i = 0; i < g->node_count; i++) {
-        const struct dlt_node *n = &g->node[i];
-        bool product = n->op->class == DLT_OP_CONVOLUTION || n->op->class == DLT_OP_MATMUL;
-
-        if (!n->data_gradient && !n->weight_gradient)
-            continue;
-        if (n->op->saves & DLT_SAVE_OUTPUT)
-            save(g, n->output, i);
-        if (n->op->saves & DLT_SAVE_INPUT && (n->weight_gradient || !product))
-            save(g, n->input[0], i);
-        for (size_t k = 0; k < n->input_count && n->op->saves & DLT_SAVE_INPUTS; k++)
-            save(g, n->input[k], i);
-    }
-}
-
 static int find_outputs(struct dlt_graph *g, struct dlt_error *error)
 {
     size_t room = 0;
@@ -318,7 +328,7 @@ int dlt_builder_finish(struct dlt_builder *b, struct dlt_graph **graph, struct d
     if (b->graph->node_count == 0)
         return dlt_fail(error, "layers: the network has none");
     find_gradients(b->graph);
-    find_saved(b->graph);
+    dlt_graph_find_saved(b->graph);
     if (find_outputs(b->graph, error))
         return -1;
     *graph = b->graph;

@@ -48,6 +48,9 @@ int dlt_builder_maker(const struct dlt_builder *builder, int tensor);
 const struct dlt_tensor *dlt_builder_tensor(const struct dlt_builder *builder, int tensor);
 /* A node that was added; valid until the next addition. */
 const struct dlt_node *dlt_builder_node(const struct dlt_builder *builder, int node);
+/* Of an operator that was added as several parts (graph/expand.h), given as its last node: the node
+ * that part `part` has its parameters from; -1: it has none. */
+int dlt_builder_twin(const struct dlt_builder *builder, int last, int part);
 size_t dlt_builder_node_count(const struct dlt_builder *builder);
 
 /* Adds a sentence to the graph's notes: what whoever asks for the network should know of it. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "graph/op.h"
+#include "graph/saved.h"
 
 void dlt_graph_destroy(struct dlt_graph *graph)
 {
@@ -32,35 +33,6 @@ double dlt_tensor_elements(const struct dlt_tensor *tensor)
     return elements;
 }
 
-/* What this node is the first to keep for backward, in float32 elements. */
-static double saved_elements(const struct dlt_graph *graph, size_t node)
-{
-    const struct dlt_node *n = &graph->node[node];
-    double output = dlt_tensor_elements(&graph->tensor[n->output]);
-    double saved = 0;
-
-    if (!n->data_gradient && !n->weight_gradient)
-        return 0;
-    if (n->op->saves & DLT_SAVE_MASK)
-        saved += output / 4;
-    if (n->op->saves & DLT_SAVE_INDICES)
-        saved += output * 2;
-    for (size_t i = 0; i < n->input_count; i++) {
-        int memory = graph->tensor[n->input[i]].storage;
-        bool again = false;
-
-        for (size_t k = 0; k < i && !again; k++)
-            again = graph->tensor[n->input[k]].storage == memory;
-        if (graph->tensor[memory].saved_by == (int)node && !again)
-            saved += dlt_tensor_elements(&graph->tensor[memory]);
-    }
-    /* Only an operator that is no view saves its output, so that is memory of its own. */
-    if (graph->tensor[n->output].storage == n->output &&
-        graph->tensor[n->output].saved_by == (int)node)
-        saved += output;
-    return saved;
-}
-
 static double pass_bytes(struct dlt_record *record, enum dlt_pass pass)
 {
     struct dlt_work work;
@@ -87,7 +59,7 @@ void dlt_node_count(const struct dlt_graph *graph, size_t node, bool training,
         counts->tensors = all ? 0 : result.tensors - 1;
     }
     if (training)
-        counts->saved = saved_elements(graph, node);
+        counts->saved = dlt_node_saved_bytes(graph, node, NULL) / 4;
     if (!result.record.kind)
         return;
     dlt_record_work(&result.record, &work);

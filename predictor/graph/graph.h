@@ -35,6 +35,8 @@ struct dlt_node {
     size_t input_count;
     int output; /* first output tensor; the others follow it */
     size_t output_count;
+    const struct dlt_op *whole; /* the operator that it is a part of; op itself mostly */
+    int first;                  /* ... and the first part's node; itself mostly */
     bool trainable;
     int weights_of;       /* index of the node whose parameters these are; itself if it owns them */
     bool data_gradient;   /* training computes the gradient of one of its inputs at least */
@@ -70,7 +72,7 @@ struct dlt_node_counts {
     double flops;          /* forward */
     double forward_bytes;  /* compulsory traffic at float32 */
     double backward_bytes; /* the same, all gradients */
-    double saved; /* elements kept for backward (in place and shared storage counted once) */
+    double saved; /* kept for backward, in float32 elements (shared storage counted once) */
 };
 void dlt_node_count(const struct dlt_graph *graph, size_t node, bool training,
                     struct dlt_node_counts *counts);

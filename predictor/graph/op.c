@@ -54,6 +54,46 @@ int dlt_wrap_dim(int64_t dim, int rank, int *wrapped, struct dlt_error *error)
     return 0;
 }
 
+void dlt_same_shape(const struct dlt_op_site *site, struct dlt_op_result *result)
+{
+    result->output[0] = *dlt_site_input(site, 0);
+    result->output_count = 1;
+}
+
+int64_t dlt_shape_product(const struct dlt_tensor *tensor, int first, int last)
+{
+    int64_t elements = 1;
+
+    for (int d = first; d < last; d++)
+        if (__builtin_mul_overflow(elements, tensor->dim[d], &elements))
+            return INT64_MAX;
+    return elements;
+}
+
+int dlt_broadcast(const struct dlt_op_site *site, size_t first, struct dlt_tensor *out,
+                  struct dlt_error *error)
+{
+    char one[DLT_SHAPE_TEXT], other[DLT_SHAPE_TEXT];
+
+    *out = *dlt_site_input(site, first);
+    for (size_t i = first + 1; i < site->input_count; i++) {
+        const struct dlt_tensor *in = dlt_site_input(site, i);
+        const struct dlt_tensor *longer = in->rank > out->rank ? in : out;
+        struct dlt_tensor merged = *longer;
+
+        for (int d = 1; d <= in->rank && d <= out->rank; d++) {
+            int64_t a = out->dim[out->rank - d], b = in->dim[in->rank - d];
+
+            if (a != b && a != 1 && b != 1)
+                return dlt_fail(error, "shapes %s and %s do not go together",
+                                dlt_shape_text(out, one), dlt_shape_text(in, other));
+            merged.dim[merged.rank - d] = a == 1 ? b : a;
+        }
+        *out = merged;
+    }
+    return 0;
+}
+
 struct dlt_record dlt_op_record(const struct dlt_op *op)
 {
     return dlt_record_make(dlt_record_kind_find(op->kind));

@@ -57,18 +57,27 @@ enum dlt_op_class {
     DLT_OP_ACTIVATION, /* one input, elementwise */
     DLT_OP_ARITHMETIC, /* several inputs, elementwise */
     DLT_OP_DROPOUT,    /* elementwise in training, nothing in inference */
-    DLT_OP_MOVE,       /* copies */
-    DLT_OP_VIEW,       /* another look at the same memory: free */
+    DLT_OP_REDUCTION,
+    DLT_OP_LOSS,
+    DLT_OP_EMBEDDING,
+    DLT_OP_ATTENTION, /* scaled-dot-product attention as one thing */
+    DLT_OP_RECURRENT,
+    DLT_OP_MOVE,      /* copies */
+    DLT_OP_PARAMETER, /* a parameter as a tensor: nothing runs */
+    DLT_OP_VIEW,      /* another look at the same memory: free */
     DLT_OP_CLASSES
 };
 
 /* What forward keeps for backward (PyTorch's derivatives.yaml). */
 enum {
-    DLT_SAVE_INPUT = 1,   /* the first input, where a gradient of this node needs it */
-    DLT_SAVE_OUTPUT = 2,  /* the output */
-    DLT_SAVE_INPUTS = 4,  /* all inputs */
-    DLT_SAVE_MASK = 8,    /* one byte an output element */
-    DLT_SAVE_INDICES = 16 /* eight bytes an output element */
+    DLT_SAVE_INPUT = 1,    /* the first input, where a gradient of this node needs it */
+    DLT_SAVE_OUTPUT = 2,   /* the output */
+    DLT_SAVE_INPUTS = 4,   /* all inputs */
+    DLT_SAVE_MASK = 8,     /* one byte an output element */
+    DLT_SAVE_INDICES = 16, /* eight bytes an output element */
+    DLT_SAVE_OTHERS = 32,  /* each input that the gradient of another one needs (mul, matmul) */
+    DLT_SAVE_DIVISOR = 64, /* the second input; the first as well if the second has a gradient */
+    DLT_SAVE_SECOND = 128  /* the second input (a loss's target) */
 };
 
 /* Where an operator stands: what its function may look at. */
@@ -92,9 +101,12 @@ struct dlt_op_result {
     double parameters;        /* elements of all parameters, the weight included */
     double tensors;           /* parameter tensors */
     double buffers;           /* elements of state that is not trained */
+    double inside;            /* elements kept for backward that are no tensor of the graph */
     struct dlt_record record; /* forward, float32; kind NULL: nothing runs */
     struct dlt_tensor output[DLT_OP_OUTPUTS];
 };
+
+struct dlt_expansion; /* graph/expand.h */
 
 enum { DLT_OP_ATTRIBUTES = 12 };
 
@@ -105,14 +117,24 @@ struct dlt_op {
     size_t least_inputs, most_inputs;
     unsigned saves;                                    /* DLT_SAVE_... */
     bool takes_integers;                               /* token ids, masks */
+    bool float_in_amp;                                 /* on autocast's list of float32 operators */
     const char *kind;                                  /* the record's kind; NULL: nothing runs */
     enum dlt_function function;                        /* of an elementwise one */
     struct dlt_attribute attribute[DLT_OP_ATTRIBUTES]; /* ended by a NULL name */
     int (*infer)(const struct dlt_op_site *site, struct dlt_op_result *result,
                  struct dlt_error *error);
+    /* Instead of infer: it stands for several operators, which this adds (graph/expand.h). */
+    int (*expand)(struct dlt_expansion *expansion, struct dlt_error *error);
 };
 
-/* The table. */
+/* The table: one part a family. */
+struct dlt_op_family {
+    const struct dlt_op *op;
+    size_t count;
+};
+extern const struct dlt_op_family dlt_ops_spatial, dlt_ops_norm, dlt_ops_reduce,
+    dlt_ops_elementwise, dlt_ops_matmul, dlt_ops_sequence, dlt_ops_shape, dlt_ops_move;
+
 size_t dlt_op_count(void);
 const struct dlt_op *dlt_op_at(size_t index);
 /* NULL if there is none of that name. */
@@ -139,7 +161,7 @@ void dlt_node_infer(const struct dlt_graph *graph, size_t node, bool training,
 /* Attribute arrays as the functions see them: all int64_t, in the order of dlt_node.attribute. */
 struct dlt_convolution_attributes {
     int64_t in_channels, out_channels, kernel_size[3], stride[3], dilation[3], padding[3][2],
-        groups, bias;
+        output_padding[3], groups, bias;
 };
 struct dlt_pool_attributes {
     int64_t kernel_size[3], stride[3], dilation[3], padding[3][2], ceil_mode, count_include_pad;
@@ -150,28 +172,61 @@ struct dlt_adaptive_pool_attributes {
 struct dlt_batch_norm_attributes {
     int64_t num_features, affine, track_running_stats;
 };
-struct dlt_layer_norm_attributes {
+struct dlt_group_norm_attributes {
+    int64_t num_groups, num_channels, affine;
+};
+struct dlt_layer_norm_attributes { /* rms_norm has no bias */
     struct dlt_sizes normalized_shape;
     int64_t elementwise_affine, bias;
 };
 struct dlt_dense_attributes {
     int64_t in_features, out_features, bias;
 };
-struct dlt_dim_attributes {
+struct dlt_embedding_attributes {
+    int64_t num_embeddings, embedding_dim;
+};
+struct dlt_recurrent_attributes {
+    int64_t input_size, hidden_size, num_layers, bias, batch_first, bidirectional, proj_size;
+};
+struct dlt_attention_attributes {
+    int64_t embed_dim, num_heads, bias, kdim, vdim, batch_first, need_weights, is_causal;
+};
+struct dlt_experts_attributes {
+    int64_t num_experts, top_k, hidden_features, bias, activation;
+};
+struct dlt_prelu_attributes {
+    int64_t num_parameters;
+};
+struct dlt_dim_attributes { /* concat, split, softmax, squeeze, unsqueeze */
     int64_t dim;
     struct dlt_sizes sections; /* split */
+};
+struct dlt_reduce_attributes {
+    struct dlt_sizes dim;
+    int64_t keepdim;
 };
 struct dlt_flatten_attributes {
     int64_t start_dim, end_dim;
 };
-
-/* The functions of the rows, one family a file. */
-typedef int dlt_infer(const struct dlt_op_site *site, struct dlt_op_result *result,
-                      struct dlt_error *error);
-dlt_infer dlt_infer_convolution, dlt_infer_pool, dlt_infer_adaptive_pool, dlt_infer_batch_norm;
-dlt_infer dlt_infer_dense, dlt_infer_layer_norm, dlt_infer_softmax;
-dlt_infer dlt_infer_activation, dlt_infer_arithmetic, dlt_infer_dropout;
-dlt_infer dlt_infer_flatten, dlt_infer_concat, dlt_infer_split, dlt_infer_identity;
+struct dlt_reshape_attributes { /* reshape, expand, parameter, permute, pad */
+    struct dlt_sizes shape;
+};
+struct dlt_transpose_attributes {
+    int64_t dim0, dim1;
+};
+struct dlt_slice_attributes {
+    int64_t dim, start, end, step;
+};
+struct dlt_upsample_attributes {
+    struct dlt_sizes size;
+    int64_t scale_factor, mode;
+};
+struct dlt_factor_attributes { /* pixel_shuffle, pixel_unshuffle, channel_shuffle */
+    int64_t factor;
+};
+struct dlt_arange_attributes {
+    int64_t end;
+};
 
 /* Helpers that they share. */
 
@@ -180,6 +235,14 @@ enum { DLT_SHAPE_TEXT = 192 };
 char *dlt_shape_text(const struct dlt_tensor *tensor, char buffer[DLT_SHAPE_TEXT]);
 /* Turns a dimension that may count from the end into 0..rank-1; fails outside. */
 int dlt_wrap_dim(int64_t dim, int rank, int *wrapped, struct dlt_error *error);
+/* One output of the first input's shape. */
+void dlt_same_shape(const struct dlt_op_site *site, struct dlt_op_result *result);
+/* NumPy's broadcasting of inputs first, first + 1, ... of a site into *out: aligned at the last
+ * dimension, sizes equal or 1. */
+int dlt_broadcast(const struct dlt_op_site *site, size_t first, struct dlt_tensor *out,
+                  struct dlt_error *error);
+/* Product of the dimensions from first to last - 1; INT64_MAX where it does not fit. */
+int64_t dlt_shape_product(const struct dlt_tensor *tensor, int first, int last);
 /* A record of the row's kind. */
 struct dlt_record dlt_op_record(const struct dlt_op *op);
 /* A record over rows x columns: up to three dimensions the last is the columns, beyond that a plane

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions, pools and batch_norm: N x C x spatial. */
+/* Convolutions and pools: N x C x spatial. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/op.h"
+#include "graph/op_row.h"
 
 /* The input's sizes into a record of the row's kind. */
 static int start_record(const struct dlt_op_site *site, struct dlt_record *record,
@@ -62,13 +62,11 @@ static int set_output(const struct dlt_op_site *site, struct dlt_op_result *resu
     return 0;
 }
 
-int dlt_infer_convolution(const struct dlt_op_site *site, struct dlt_op_result *result,
-                          struct dlt_error *error)
+static int start_convolution(const struct dlt_op_site *site, struct dlt_op_result *result,
+                             struct dlt_error *error)
 {
     const struct dlt_convolution_attributes *a = (const void *)site->attribute;
     struct dlt_spatial *s = &result->record.u.spatial;
-    double window = 1;
-    int64_t group;
 
     if (start_record(site, &result->record, error))
         return -1;
@@ -79,14 +77,55 @@ int dlt_infer_convolution(const struct dlt_op_site *site, struct dlt_op_result *
         return dlt_fail(error, "groups %lld has to divide the %lld channels in and the %lld out",
                         (long long)a->groups, (long long)s->in_channels,
                         (long long)a->out_channels);
-    group = s->in_channels / a->groups;
     s->out_channels = a->out_channels;
     s->groups = a->groups;
     s->bias = a->bias;
     set_window(site->op, s, a->kernel_size, a->stride, a->dilation, a->padding);
+    return 0;
+}
+
+static int convolution(const struct dlt_op_site *site, struct dlt_op_result *result,
+                       struct dlt_error *error)
+{
+    const struct dlt_convolution_attributes *a = (const void *)site->attribute;
+    double group, window = 1;
+
+    if (start_convolution(site, result, error))
+        return -1;
+    group = (double)(result->record.u.spatial.in_channels / a->groups);
     for (int d = 0; d < site->op->dims; d++)
         window *= (double)a->kernel_size[d];
-    result->weight = (double)a->out_channels * (double)group * window;
+    result->weight = (double)a->out_channels * group * window;
+    result->parameters = result->weight + (a->bias ? (double)a->out_channels : 0);
+    result->tensors = a->bias ? 2 : 1;
+    return set_output(site, result, a->out_channels, error);
+}
+
+/* out = (in - 1) stride - padding + dilation (kernel - 1) + output_padding + 1. */
+static int transposed(const struct dlt_op_site *site, struct dlt_op_result *result,
+                      struct dlt_error *error)
+{
+    const struct dlt_convolution_attributes *a = (const void *)site->attribute;
+    struct dlt_spatial *s = &result->record.u.spatial;
+    double window = 1;
+
+    if (start_convolution(site, result, error))
+        return -1;
+    if (a->padding[0][0] == DLT_PADDING_SAME)
+        return dlt_fail(error, "padding: \"same\" is not defined for it; give numbers");
+    for (int d = 0; d < site->op->dims; d++) {
+        int64_t most = a->stride[d] > a->dilation[d] ? a->stride[d] : a->dilation[d];
+
+        if (a->output_padding[d] >= most)
+            return dlt_fail(error, "output_padding %lld has to be smaller than stride or dilation",
+                            (long long)a->output_padding[d]);
+        s->out_size[d] = (s->in_size[d] - 1) * s->stride[d] - s->padding[d][0] - s->padding[d][1] +
+                         s->dilation[d] * (s->kernel[d] - 1) + a->output_padding[d] + 1;
+        if (s->out_size[d] < 1)
+            return dlt_fail(error, "padding leaves nothing of the output in dimension %d", d);
+        window *= (double)a->kernel_size[d];
+    }
+    result->weight = (double)s->in_channels * (double)(a->out_channels / a->groups) * window;
     result->parameters = result->weight + (a->bias ? (double)a->out_channels : 0);
     result->tensors = a->bias ? 2 : 1;
     return set_output(site, result, a->out_channels, error);
@@ -112,8 +151,8 @@ static void pad_for_ceil(struct dlt_spatial *s, int dims)
     }
 }
 
-int dlt_infer_pool(const struct dlt_op_site *site, struct dlt_op_result *result,
-                   struct dlt_error *error)
+static int pool(const struct dlt_op_site *site, struct dlt_op_result *result,
+                struct dlt_error *error)
 {
     const struct dlt_pool_attributes *a = (const void *)site->attribute;
     struct dlt_spatial *s = &result->record.u.spatial;
@@ -137,8 +176,8 @@ int dlt_infer_pool(const struct dlt_op_site *site, struct dlt_op_result *result,
 
 /* The window that gives that output: exact where the sizes divide, and the nearest regular one
  * where PyTorch's windows differ in size by one. */
-int dlt_infer_adaptive_pool(const struct dlt_op_site *site, struct dlt_op_result *result,
-                            struct dlt_error *error)
+static int adaptive_pool(const struct dlt_op_site *site, struct dlt_op_result *result,
+                         struct dlt_error *error)
 {
     const struct dlt_adaptive_pool_attributes *a = (const void *)site->attribute;
     struct dlt_spatial *s = &result->record.u.spatial;
@@ -159,34 +198,92 @@ int dlt_infer_adaptive_pool(const struct dlt_op_site *site, struct dlt_op_result
     return set_output(site, result, s->in_channels, error);
 }
 
-/* Any rank from N x C on; the record holds the plane that remains as height x width. */
-int dlt_infer_batch_norm(const struct dlt_op_site *site, struct dlt_op_result *result,
-                         struct dlt_error *error)
-{
-    const struct dlt_batch_norm_attributes *a = (const void *)site->attribute;
-    const struct dlt_tensor *in = dlt_site_input(site, 0);
-    struct dlt_spatial *s = &result->record.u.spatial;
-    char text[DLT_SHAPE_TEXT];
-    double channels;
+static const char *const padding_modes[] = {"zeros", "reflect", "replicate", "circular", NULL};
 
-    if (in->rank < 2)
-        return dlt_fail(error, "its input is %s; it takes batch x channels at the least",
-                        dlt_shape_text(in, text));
-    if (a->num_features != DLT_ABSENT && a->num_features != in->dim[1])
-        return dlt_fail(error, "num_features is %lld, but its input has %lld channels",
-                        (long long)a->num_features, (long long)in->dim[1]);
-    result->record = dlt_op_record(site->op);
-    s->batch = in->dim[0];
-    s->in_channels = s->out_channels = in->dim[1];
-    s->in_size[0] = s->in_size[1] = 1;
-    for (int d = 2; d < in->rank; d++)
-        s->in_size[d + 1 < in->rank ? 0 : 1] *= in->dim[d];
-    s->training = site->training || !a->track_running_stats;
-    channels = (double)in->dim[1];
-    result->weight = result->parameters = a->affine ? 2 * channels : 0;
-    result->tensors = a->affine ? 2 : 0;
-    result->buffers = a->track_running_stats ? 2 * channels : 0;
-    result->output[0] = *in;
-    result->output_count = 1;
-    return 0;
-}
+#define CONVOLUTION(op_dims)                                                                       \
+    {                                                                                              \
+        .name = "conv" #op_dims "d", .class = DLT_OP_CONVOLUTION, .dims = (op_dims),               \
+        .least_inputs = 1, .most_inputs = 1, .saves = DLT_SAVE_INPUT, .kind = "conv" #op_dims "d", \
+        .attribute = {AGREES(in_channels, convolution),                                            \
+                      SIZE(out_channels, convolution),                                             \
+                      WINDOW(kernel_size, convolution, true, 1),                                   \
+                      WINDOW(stride, convolution, false, 1),                                       \
+                      PADDING(convolution),                                                        \
+                      WINDOW(dilation, convolution, false, 1),                                     \
+                      COUNT(groups, convolution, 1),                                               \
+                      FLAG(bias, convolution, 1),                                                  \
+                      NAME_IGNORED("padding_mode", padding_modes)},                                \
+        .infer = convolution                                                                       \
+    }
+#define TRANSPOSED(op_dims)                                                                        \
+    {                                                                                              \
+        .name = "conv_transpose" #op_dims "d", .class = DLT_OP_CONVOLUTION, .dims = (op_dims),     \
+        .least_inputs = 1, .most_inputs = 1, .saves = DLT_SAVE_INPUT,                              \
+        .kind = "conv_transpose" #op_dims "d",                                                     \
+        .attribute = {AGREES(in_channels, convolution),                                            \
+                      SIZE(out_channels, convolution),                                             \
+                      WINDOW(kernel_size, convolution, true, 1),                                   \
+                      WINDOW(stride, convolution, false, 1),                                       \
+                      PADDING(convolution),                                                        \
+                      OUTPUT_PADDING,                                                              \
+                      COUNT(groups, convolution, 1),                                               \
+                      FLAG(bias, convolution, 1),                                                  \
+                      WINDOW(dilation, convolution, false, 1),                                     \
+                      NAME_IGNORED("padding_mode", padding_modes)},                                \
+        .infer = transposed                                                                        \
+    }
+#define OUTPUT_PADDING                                                                             \
+    {                                                                                              \
+        "output_padding", DLT_ATTRIBUTE_LIST, SLOT(convolution, output_padding), false, 0, 0,      \
+            MOST_WINDOW, NULL                                                                      \
+    }
+#define MAX_POOL(op_dims)                                                                          \
+    {                                                                                              \
+        .name = "max_pool" #op_dims "d", .class = DLT_OP_POOL, .dims = (op_dims),                  \
+        .least_inputs = 1, .most_inputs = 1, .saves = DLT_SAVE_INPUT | DLT_SAVE_INDICES,           \
+        .kind = "max_pool" #op_dims "d",                                                           \
+        .attribute = {WINDOW(kernel_size, pool, true, 1), WINDOW(stride, pool, false, DLT_ABSENT), \
+                      PADDING(pool), WINDOW(dilation, pool, false, 1), FLAG(ceil_mode, pool, 0)},  \
+        .infer = pool                                                                              \
+    }
+#define AVERAGE_POOL(op_dims)                                                                      \
+    {                                                                                              \
+        .name = "avg_pool" #op_dims "d", .class = DLT_OP_POOL, .dims = (op_dims),                  \
+        .least_inputs = 1, .most_inputs = 1, .saves = DLT_SAVE_INPUT,                              \
+        .kind = "avg_pool" #op_dims "d",                                                           \
+        .attribute = {WINDOW(kernel_size, pool, true, 1), WINDOW(stride, pool, false, DLT_ABSENT), \
+                      PADDING(pool), FLAG(ceil_mode, pool, 0), FLAG(count_include_pad, pool, 1)},  \
+        .infer = pool                                                                              \
+    }
+#define ADAPTIVE(form, op_dims, op_saves)                                                          \
+    {                                                                                              \
+        .name = "adaptive_" form "_pool" #op_dims "d", .class = DLT_OP_POOL, .dims = (op_dims),    \
+        .least_inputs = 1, .most_inputs = 1, .saves = (op_saves),                                  \
+        .kind = form "_pool" #op_dims "d",                                                         \
+        .attribute = {WINDOW(output_size, adaptive_pool, true, 1)}, .infer = adaptive_pool         \
+    }
+
+static const struct dlt_op rows[] = {
+    CONVOLUTION(1),
+    CONVOLUTION(2),
+    CONVOLUTION(3),
+    TRANSPOSED(1),
+    TRANSPOSED(2),
+    TRANSPOSED(3),
+    MAX_POOL(1),
+    MAX_POOL(2),
+    MAX_POOL(3),
+    AVERAGE_POOL(1),
+    AVERAGE_POOL(2),
+    AVERAGE_POOL(3),
+    ADAPTIVE("avg", 1, DLT_SAVE_INPUT),
+    ADAPTIVE("avg", 2, DLT_SAVE_INPUT),
+    ADAPTIVE("avg", 3, DLT_SAVE_INPUT),
+    ADAPTIVE("max", 1, DLT_SAVE_INPUT | DLT_SAVE_INDICES),
+    ADAPTIVE("max", 2, DLT_SAVE_INPUT | DLT_SAVE_INDICES),
+    ADAPTIVE("max", 3, DLT_SAVE_INPUT | DLT_SAVE_INDICES),
+};
+FAMILY(dlt_ops_spatial, rows);
+
+_Static_assert(sizeof(struct dlt_convolution_attributes) < DLT_ATTRIBUTES * sizeof(int64_t),
+               "attributes need more room; the last number is where ignored ones go");

@@ -12,8 +12,10 @@ const char *const dlt_math_names[DLT_MATHS] = {"ieee", "tf32"};
 const char *const dlt_layout_names[DLT_LAYOUTS] = {"nchw", "nhwc"};
 const char *const dlt_cache_names[DLT_CACHES] = {"unknown", "cold", "warm"};
 const char *const dlt_function_names[DLT_FUNCTIONS] = {
-    "none", "relu", "gelu", "sigmoid", "tanh",   "add",   "sub",
-    "mul",  "div",  "pow",  "dropout", "concat", "relu6", "cast"};
+    "none",        "relu",     "gelu",       "sigmoid", "tanh",  "add",      "sub",     "mul",
+    "div",         "pow",      "dropout",    "concat",  "relu6", "cast",     "silu",    "hardswish",
+    "hardsigmoid", "hardtanh", "leaky_relu", "elu",     "prelu", "softplus", "mish",    "exp",
+    "log",         "sqrt",     "erf",        "abs",     "where", "maximum",  "compare", "copy"};
 const char *const dlt_optimizer_names[DLT_OPTIMIZERS] = {"none",    "sgd",   "momentum", "nesterov",
                                                          "adam",    "adamw", "adagrad",  "adadelta",
                                                          "rmsprop", "lamb"};
@@ -53,9 +55,12 @@ int dlt_optimizer_states(enum dlt_optimizer optimizer)
 
 int64_t dlt_spatial_out(const struct dlt_spatial *s, int dim)
 {
-    int64_t span = s->in_size[dim] + s->padding[dim][0] + s->padding[dim][1] -
-                   s->dilation[dim] * (s->kernel[dim] - 1) - 1;
+    int64_t span;
 
+    if (s->out_size[dim])
+        return s->out_size[dim];
+    span = s->in_size[dim] + s->padding[dim][0] + s->padding[dim][1] -
+           s->dilation[dim] * (s->kernel[dim] - 1) - 1;
     return span < 0 ? 0 : span / s->stride[dim] + 1;
 }
 
@@ -71,290 +76,6 @@ void dlt_spatial_pad_same(struct dlt_spatial *s, int dims)
         s->padding[d][0] = total / 2;
         s->padding[d][1] = total - total / 2;
     }
-}
-
-/* Elements of the input plane, the output plane and the window. */
-static void planes(const struct dlt_record *r, double *in, double *out, double *window)
-{
-    const struct dlt_spatial *s = &r->u.spatial;
-
-    *in = *out = *window = 1;
-    for (int d = 0; d < r->kind->dims; d++) {
-        *in *= (double)s->in_size[d];
-        *out *= (double)dlt_spatial_out(s, d);
-        *window *= (double)s->kernel[d];
-    }
-}
-
-/* Passes that a pass consists of, as multiples of the forward pass's matrix product. */
-static double products(enum dlt_pass pass)
-{
-    static const double count[DLT_PASSES] = {
-        [DLT_FORWARD] = 1,  [DLT_BACKWARD_DATA] = 1, [DLT_BACKWARD_WEIGHT] = 1,
-        [DLT_BACKWARD] = 2, [DLT_UPDATE] = 0,        [DLT_STEP] = 3};
-
-    return count[pass];
-}
-
-/* Fills in what every matmul-like operator shares: one product for each pass, each operand read or
- * written once, and the optimizer's walk over the weights for a step or an update. */
-static void matmul_like(const struct dlt_record *r, struct dlt_work *w)
-{
-    double size = (double)dlt_dtype_size(r->dtype);
-    double updates = r->pass == DLT_STEP || r->pass == DLT_UPDATE ? 1 : 0;
-    double touches = updates * dlt_optimizer_touches(r->optimizer) * w->weights;
-
-    w->macs = products(r->pass) * w->batch * w->m * w->n * w->k;
-    w->flops = 2 * w->macs + touches;
-    w->bytes = size * products(r->pass) * (w->input + w->output + w->weights) + 4 * touches;
-}
-
-static void convolution_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    const struct dlt_spatial *s = &r->u.spatial;
-    int64_t in_channels = s->in_channels / s->groups; /* of one group */
-    int64_t out_channels = s->out_channels / s->groups;
-    double in, out, window;
-
-    planes(r, &in, &out, &window);
-    w->batch = (double)s->groups;
-    w->m = (double)s->batch * out;
-    w->n = (double)out_channels;
-    w->k = (double)in_channels * window;
-    w->input = (double)s->batch * (double)s->in_channels * in;
-    w->output = (double)s->batch * (double)s->out_channels * out;
-    w->weights = (double)s->out_channels * w->k + (s->bias ? (double)s->out_channels : 0);
-    matmul_like(r, w);
-}
-
-static void dense_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    const struct dlt_matmul *d = &r->u.matmul;
-
-    w->batch = 1;
-    w->m = (double)d->m;
-    w->n = (double)d->n;
-    w->k = (double)d->k;
-    w->input = w->m * w->k;
-    w->output = w->m * w->n;
-    w->weights = w->n * w->k + (d->bias ? w->n : 0);
-    matmul_like(r, w);
-}
-
-static void bmm_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    const struct dlt_matmul *d = &r->u.matmul;
-
-    w->batch = (double)d->batch;
-    w->m = (double)d->m;
-    w->n = (double)d->n;
-    w->k = (double)d->k;
-    w->input = w->batch * (w->m * w->k + w->k * w->n);
-    w->output = w->batch * w->m * w->n;
-    w->weights = 0;
-    matmul_like(r, w);
-}
-
-/* Work of an operator that memory bounds: elements moved per output (or input) element in each
- * direction and FLOPs on each. */
-static void memory_bound(const struct dlt_record *r, struct dlt_work *w, double forward_elements,
-                         double backward_elements, double flops)
-{
-    double size = (double)dlt_dtype_size(r->dtype);
-    bool forward = r->pass == DLT_FORWARD || r->pass == DLT_STEP;
-    bool backward = r->pass != DLT_FORWARD && r->pass != DLT_UPDATE;
-
-    w->bytes = size * ((forward ? forward_elements : 0) + (backward ? backward_elements : 0));
-    w->flops = (forward ? flops : 0) + (backward ? 2 * flops : 0);
-}
-
-static void pool_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    const struct dlt_spatial *s = &r->u.spatial;
-    double in, out, window, images = (double)s->batch * (double)s->in_channels;
-
-    planes(r, &in, &out, &window);
-    w->input = images * in;
-    w->output = images * out;
-    memory_bound(r, w, w->input + w->output, w->input + w->output, w->output * window);
-}
-
-/* Training reads the input twice (statistics, then normalising); backward reads the input and the
- * output's gradient twice and writes once. Inference reads once. */
-static void batch_norm_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    const struct dlt_spatial *s = &r->u.spatial;
-    double elements = (double)s->batch * (double)s->in_channels;
-
-    for (int d = 0; d < r->kind->dims; d++)
-        elements *= (double)s->in_size[d];
-    w->input = w->output = elements;
-    w->weights = 2 * (double)s->in_channels;
-    memory_bound(r, w, elements * (s->training ? 3 : 2), elements * 5, elements * 5);
-}
-
-static void rows_work(const struct dlt_record *r, struct dlt_work *w, double backward_touches)
-{
-    double elements = (double)r->u.rowwise.rows * (double)r->u.rowwise.columns;
-
-    w->input = w->output = elements;
-    memory_bound(r, w, 2 * elements, backward_touches * elements, 5 * elements);
-}
-
-/* Elements moved in backward, per element, by PyTorch's kernels: softmax 24 bytes, layer_norm 28
- * bytes in float32 (read off operator traces of NeuSight, Lee et al. 2025). */
-static void layer_norm_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    rows_work(r, w, 7);
-    w->weights = 2 * (double)r->u.rowwise.columns;
-}
-
-static void softmax_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    rows_work(r, w, 6);
-}
-
-/* FLOPs of one element: what the function costs where arithmetic is scalar. */
-static const double function_flops[DLT_FUNCTIONS] = {
-    [DLT_RELU] = 1, [DLT_GELU] = 10,   [DLT_SIGMOID] = 8, [DLT_TANH] = 8,
-    [DLT_ADD] = 1,  [DLT_SUB] = 1,     [DLT_MUL] = 1,     [DLT_DIV] = 4,
-    [DLT_POW] = 20, [DLT_DROPOUT] = 6, [DLT_RELU6] = 2,   [DLT_CAST] = 1};
-
-/* Reads its operands, writes one output; backward reads the output's gradient and, where the
- * derivative needs it, what was kept, and writes a gradient for each operand. */
-static void elementwise_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    const struct dlt_rowwise *e = &r->u.rowwise;
-    double output = (double)e->rows * (double)e->columns;
-    double operands = (double)e->operands;
-    double reads = operands;
-
-    if (e->function == DLT_CONCAT)
-        reads = 1; /* the operands together are as large as the output */
-    w->output = output;
-    w->input = output * reads;
-    memory_bound(r, w, output * (reads + 1), output * (reads + 2),
-                 output * function_flops[e->function]);
-}
-
-static void update_work(const struct dlt_record *r, struct dlt_work *w)
-{
-    double touches = dlt_optimizer_touches(r->optimizer) * (double)r->u.update.elements;
-
-    w->weights = (double)r->u.update.elements;
-    w->flops = touches;
-    w->bytes = 4 * touches;
-}
-
-#define SPATIAL(field) offsetof(struct dlt_record, u.spatial.field)
-#define MATMUL(field)  offsetof(struct dlt_record, u.matmul.field)
-#define ROWWISE(field) offsetof(struct dlt_record, u.rowwise.field)
-#define UPDATE(field)  offsetof(struct dlt_record, u.update.field)
-#define REQUIRED(name, type, offset)                                                               \
-    {                                                                                              \
-        name, type, offset, true, 1, NULL, 0                                                       \
-    }
-#define OPTIONAL(name, type, offset, fallback)                                                     \
-    {                                                                                              \
-        name, type, offset, false, fallback, NULL, 0                                               \
-    }
-
-#define CONVOLUTION(kind_name, kind_dims)                                                          \
-    {                                                                                              \
-        kind_name, kind_dims,                                                                      \
-            {REQUIRED("batch", DLT_FIELD_INT, SPATIAL(batch)),                                     \
-             REQUIRED("in_channels", DLT_FIELD_INT, SPATIAL(in_channels)),                         \
-             REQUIRED("in_size", DLT_FIELD_LIST, SPATIAL(in_size)),                                \
-             REQUIRED("out_channels", DLT_FIELD_INT, SPATIAL(out_channels)),                       \
-             REQUIRED("kernel", DLT_FIELD_LIST, SPATIAL(kernel)),                                  \
-             OPTIONAL("stride", DLT_FIELD_LIST, SPATIAL(stride), 1),                               \
-             OPTIONAL("dilation", DLT_FIELD_LIST, SPATIAL(dilation), 1),                           \
-             OPTIONAL("padding", DLT_FIELD_PADDING, SPATIAL(padding), 0),                          \
-             OPTIONAL("groups", DLT_FIELD_INT, SPATIAL(groups), 1),                                \
-             OPTIONAL("bias", DLT_FIELD_BOOL, SPATIAL(bias), 0)},                                  \
-            convolution_work                                                                       \
-    }
-
-#define POOL(kind_name, kind_dims)                                                                 \
-    {                                                                                              \
-        kind_name, kind_dims,                                                                      \
-            {REQUIRED("batch", DLT_FIELD_INT, SPATIAL(batch)),                                     \
-             REQUIRED("channels", DLT_FIELD_INT, SPATIAL(in_channels)),                            \
-             REQUIRED("in_size", DLT_FIELD_LIST, SPATIAL(in_size)),                                \
-             REQUIRED("kernel", DLT_FIELD_LIST, SPATIAL(kernel)),                                  \
-             OPTIONAL("stride", DLT_FIELD_LIST, SPATIAL(stride), 1),                               \
-             OPTIONAL("dilation", DLT_FIELD_LIST, SPATIAL(dilation), 1),                           \
-             OPTIONAL("padding", DLT_FIELD_PADDING, SPATIAL(padding), 0)},                         \
-            pool_work                                                                              \
-    }
-
-static const struct dlt_record_kind kinds[] = {
-    CONVOLUTION("conv1d", 1),
-    CONVOLUTION("conv2d", 2),
-    CONVOLUTION("conv3d", 3),
-    {"dense",
-     0,
-     {REQUIRED("batch", DLT_FIELD_INT, MATMUL(m)),
-      REQUIRED("in_features", DLT_FIELD_INT, MATMUL(k)),
-      REQUIRED("out_features", DLT_FIELD_INT, MATMUL(n)),
-      OPTIONAL("bias", DLT_FIELD_BOOL, MATMUL(bias), 0)},
-     dense_work},
-    {"bmm",
-     0,
-     {REQUIRED("batch", DLT_FIELD_INT, MATMUL(batch)), REQUIRED("m", DLT_FIELD_INT, MATMUL(m)),
-      REQUIRED("n", DLT_FIELD_INT, MATMUL(n)), REQUIRED("k", DLT_FIELD_INT, MATMUL(k))},
-     bmm_work},
-    POOL("max_pool2d", 2),
-    POOL("avg_pool2d", 2),
-    {"batch_norm",
-     2,
-     {REQUIRED("batch", DLT_FIELD_INT, SPATIAL(batch)),
-      REQUIRED("channels", DLT_FIELD_INT, SPATIAL(in_channels)),
-      REQUIRED("in_size", DLT_FIELD_LIST, SPATIAL(in_size)),
-      OPTIONAL("training", DLT_FIELD_BOOL, SPATIAL(training), 1)},
-     batch_norm_work},
-    {"layer_norm",
-     0,
-     {REQUIRED("rows", DLT_FIELD_INT, ROWWISE(rows)),
-      REQUIRED("columns", DLT_FIELD_INT, ROWWISE(columns))},
-     layer_norm_work},
-    {"softmax",
-     0,
-     {REQUIRED("rows", DLT_FIELD_INT, ROWWISE(rows)),
-      REQUIRED("columns", DLT_FIELD_INT, ROWWISE(columns))},
-     softmax_work},
-    {"elementwise",
-     0,
-     {{"function", DLT_FIELD_NAME, ROWWISE(function), true, 0, dlt_function_names, DLT_FUNCTIONS},
-      OPTIONAL("operands", DLT_FIELD_INT, ROWWISE(operands), 1),
-      REQUIRED("rows", DLT_FIELD_INT, ROWWISE(rows)),
-      REQUIRED("columns", DLT_FIELD_INT, ROWWISE(columns))},
-     elementwise_work},
-    {"optimizer_update",
-     0,
-     {REQUIRED("elements", DLT_FIELD_INT, UPDATE(elements)),
-      OPTIONAL("tensors", DLT_FIELD_INT, UPDATE(tensors), 1),
-      {"implementation", DLT_FIELD_NAME, UPDATE(implementation), false, DLT_FOR_LOOP,
-       dlt_implementation_names, DLT_IMPLEMENTATIONS}},
-     update_work},
-};
-
-size_t dlt_record_kind_count(void)
-{
-    return sizeof kinds / sizeof *kinds;
-}
-
-const struct dlt_record_kind *dlt_record_kind_at(size_t index)
-{
-    return &kinds[index];
-}
-
-const struct dlt_record_kind *dlt_record_kind_find(const char *name)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(kinds[i].name, name) == 0)
-            return &kinds[i];
-    return NULL;
 }
 
 int64_t *dlt_record_field(struct dlt_record *record, const struct dlt_field *field)
@@ -405,6 +126,15 @@ void dlt_record_work(const struct dlt_record *record, struct dlt_work *work)
 
 static const double largest_product = 9007199254740992.0; /* 2^53: exact in a double */
 
+/* A transposed convolution's output is an input from which the convolution makes its input. */
+static bool undoes(const struct dlt_spatial *s, int dim)
+{
+    int64_t span = s->out_size[dim] + s->padding[dim][0] + s->padding[dim][1] -
+                   s->dilation[dim] * (s->kernel[dim] - 1) - 1;
+
+    return span >= 0 && span / s->stride[dim] + 1 == s->in_size[dim];
+}
+
 static int check_spatial(const struct dlt_record *r, struct dlt_error *error)
 {
     const struct dlt_spatial *s = &r->u.spatial;
@@ -415,6 +145,9 @@ static int check_spatial(const struct dlt_record *r, struct dlt_error *error)
                         r->kind->name, (long long)s->groups, (long long)s->in_channels,
                         (long long)s->out_channels);
     for (int d = 0; d < r->kind->dims; d++) {
+        if (s->out_size[d] && !undoes(s, d))
+            return dlt_fail(error, "%s: out_size %lld is none that gives an in_size of %lld",
+                            r->kind->name, (long long)s->out_size[d], (long long)s->in_size[d]);
         if (dlt_spatial_out(s, d) < 1)
             return dlt_fail(error, "%s: kernel %lld does not fit into %lld padded by %lld + %lld",
                             r->kind->name, (long long)s->kernel[d], (long long)s->in_size[d],
@@ -479,7 +212,7 @@ static uint64_t hash_number(uint64_t hash, int64_t number)
 uint64_t dlt_record_hash(const struct dlt_record *record)
 {
     struct dlt_record copy = *record;
-    uint64_t hash = hash_number(14695981039346656037ULL, record->kind - kinds);
+    uint64_t hash = hash_number(14695981039346656037ULL, record->kind - dlt_record_kind_at(0));
 
     hash = hash_number(hash, record->pass);
     for (const struct dlt_field *field = record->kind->fields; field->name; field++)

@@ -3,8 +3,9 @@
  *
  * A record names one operator kind with its sizes, the pass, dtype and math mode. The same struct
  * is a row of a measurements file, a priced unit of a network, and what a benchmark backend runs.
- * Every kind is one row of the table in record.c: its fields (for reading and writing) and its work
- * (for the cost model). Nothing else in the program switches on kinds except code about one kind.
+ * Every kind is one row of the table in record_kinds.c: its fields (for reading and writing) and
+ * its work (for the cost model). Nothing else in the program switches on kinds except code about
+ * one kind.
  */
 #ifndef DLT_GRAPH_RECORD_H
 #define DLT_GRAPH_RECORD_H
@@ -46,7 +47,36 @@ enum dlt_function {
     DLT_CONCAT,
     DLT_RELU6,
     DLT_CAST,
+    DLT_SILU,
+    DLT_HARDSWISH,
+    DLT_HARDSIGMOID,
+    DLT_HARDTANH,
+    DLT_LEAKY_RELU,
+    DLT_ELU,
+    DLT_PRELU,
+    DLT_SOFTPLUS,
+    DLT_MISH,
+    DLT_EXP, /* sin, cos and the like cost the same */
+    DLT_LOG,
+    DLT_SQRT,
+    DLT_ERF,
+    DLT_ABS, /* neg, sign, floor, not, ...: one instruction */
+    DLT_WHERE,
+    DLT_MAXIMUM,
+    DLT_COMPARE,
+    DLT_COPY, /* the elements in another order or place: pad, roll, gather, shuffle */
     DLT_FUNCTIONS
+};
+
+/* How an upsampling interpolates. */
+enum dlt_upsample {
+    DLT_NEAREST,
+    DLT_NEAREST_EXACT,
+    DLT_LINEAR,
+    DLT_BILINEAR,
+    DLT_BICUBIC,
+    DLT_TRILINEAR,
+    DLT_UPSAMPLES
 };
 
 enum dlt_optimizer {
@@ -73,6 +103,7 @@ extern const char *const dlt_math_names[DLT_MATHS];
 extern const char *const dlt_layout_names[DLT_LAYOUTS];
 extern const char *const dlt_cache_names[DLT_CACHES];
 extern const char *const dlt_function_names[DLT_FUNCTIONS];
+extern const char *const dlt_upsample_names[DLT_UPSAMPLES];
 extern const char *const dlt_optimizer_names[DLT_OPTIMIZERS];
 extern const char *const dlt_implementation_names[DLT_IMPLEMENTATIONS];
 
@@ -97,16 +128,31 @@ struct dlt_spatial {
     int64_t batch, in_channels, out_channels, groups, bias, training;
     int64_t in_size[3], kernel[3], stride[3], dilation[3];
     int64_t padding[3][2]; /* before and after, per dimension */
+    int64_t out_size[3];   /* of a transposed convolution; 0: follows from the others */
 };
 
-/* dense: m rows (batch), k in_features, n out_features. bmm: `batch` products of m x k by k x n. */
+/* dense: m rows (batch), k in_features, n out_features. bmm: `batch` products of m x k by k x n.
+ * embedding: m rows out of k, each n wide. */
 struct dlt_matmul {
     int64_t batch, m, n, k, bias;
 };
 
-/* Operators over a rows x columns array; columns is the reduced or contiguous length. */
+/* Operators over a rows x columns array; columns is the reduced or contiguous length. upsample: its
+ * mode in function, columns the plane of the output, operands that of the input. */
 struct dlt_rowwise {
     int64_t function, operands, rows, columns;
+};
+
+/* rnn, gru, lstm over `length` steps. out_features: proj_size where there is one, else hidden_size.
+ * A layer after the first reads all directions of the one before. */
+struct dlt_recurrent {
+    int64_t batch, length, in_features, hidden_size, out_features, num_layers, bidirectional, bias;
+};
+
+/* softmax(Q K^T) V of batch x heads: Q is query_length x head_size, K and V key_length x head_size.
+ * causal: a query sees the keys up to its own place; the work is counted in full. */
+struct dlt_attention {
+    int64_t batch, heads, query_length, key_length, head_size, causal;
 };
 
 /* One step of the optimizer over all parameters. */
@@ -131,6 +177,8 @@ struct dlt_record {
         struct dlt_matmul matmul;
         struct dlt_rowwise rowwise;
         struct dlt_update update;
+        struct dlt_recurrent recurrent;
+        struct dlt_attention attention;
     } u;
 };
 

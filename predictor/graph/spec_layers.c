@@ -176,6 +176,15 @@ static int read_weights(struct dlt_walk *w, json_object *layer, int *owner)
     return 0;
 }
 
+/* What makes a tensor from nothing reads nothing, rather than the layer before. */
+static int read_inputs(struct dlt_walk *w, json_object *layer, const struct dlt_op *op)
+{
+    if (op->most_inputs > 0 || json_object_object_get_ex(layer, "inputs", NULL))
+        return dlt_walk_inputs(w, layer);
+    w->references = 0;
+    return 0;
+}
+
 static int add_layer(struct dlt_walk *w, json_object *layer, size_t index)
 {
     int64_t numbers[DLT_ATTRIBUTES];
@@ -186,7 +195,7 @@ static int add_layer(struct dlt_walk *w, json_object *layer, size_t index)
 
     if (read_op(w, layer, &node.op) || read_attributes(w, layer, node.op, numbers) ||
         read_name(w, layer, node.op->name, index, local, &given) ||
-        dlt_walk_name(w, w->prefix_length, local, full) || dlt_walk_inputs(w, layer) ||
+        dlt_walk_name(w, w->prefix_length, local, full) || read_inputs(w, layer, node.op) ||
         read_weights(w, layer, &node.weights_of) || read_frozen(w, layer, &node.frozen))
         return -1;
     node.input_count = w->references;

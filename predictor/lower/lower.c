@@ -63,6 +63,9 @@ static const struct {
     [DLT_OP_NORM] = {1, 0, 1, 1},        [DLT_OP_SOFTMAX] = {1, 1, 0, 0},
     [DLT_OP_POOL] = {1, 1, 0, 0},        [DLT_OP_ACTIVATION] = {1, 1, 0, 0},
     [DLT_OP_ARITHMETIC] = {1, 1, 0, 0},  [DLT_OP_DROPOUT] = {1, 1, 0, 0},
+    [DLT_OP_REDUCTION] = {1, 1, 0, 0},   [DLT_OP_LOSS] = {2, 2, 0, 0},
+    [DLT_OP_EMBEDDING] = {1, 0, 0, 2}, /* the gradient is set to zero first */
+    [DLT_OP_ATTENTION] = {1, 2, 0, 0},   [DLT_OP_RECURRENT] = {2, 0, 2, 2},
     [DLT_OP_MOVE] = {1, 1, 0, 0},
 };
 
@@ -90,6 +93,12 @@ struct lowering {
 static bool is_product(enum dlt_op_class class)
 {
     return class == DLT_OP_CONVOLUTION || class == DLT_OP_MATMUL;
+}
+
+/* Whose arithmetic a math mode changes, and whose weights autocast turns into half. */
+static bool multiplies(enum dlt_op_class class)
+{
+    return is_product(class) || class == DLT_OP_ATTENTION || class == DLT_OP_RECURRENT;
 }
 
 /* The draft that a node may join through one of its inputs; NULL: none. */
@@ -153,11 +162,12 @@ static void count_casts(struct lowering *l, size_t node, enum dlt_dtype dtype, d
     const struct dlt_node *n = &l->graph->node[node];
 
     for (size_t k = 0; k < n->input_count; k++)
-        if (l->dtype[n->input[k]] != dtype) {
+        if (l->graph->tensor[n->input[k]].type == DLT_TENSOR_FLOAT &&
+            l->dtype[n->input[k]] != dtype) {
             l->cast_elements += dlt_tensor_elements(&l->graph->tensor[n->input[k]]);
             l->cast_kernels++;
         }
-    if (weights > 0 && is_product(n->op->class) && n->weights_of == (int)node &&
+    if (weights > 0 && multiplies(n->op->class) && n->weights_of == (int)node &&
         dtype != dlt_lower_parameter_dtype(l->settings->precision)) {
         l->cast_elements += weights;
         l->cast_kernels++;
@@ -196,7 +206,7 @@ static void add_draft(struct lowering *l, size_t node, const struct dlt_op_resul
     d->unit.weight_gradient = l->training && n->weight_gradient;
     r->threads = l->threads;
     r->dtype = (enum dlt_dtype)l->dtype[n->output];
-    if (is_product(n->op->class) && l->settings->precision == DLT_PRECISION_TF32)
+    if (multiplies(n->op->class) && l->settings->precision == DLT_PRECISION_TF32)
         r->math = DLT_TF32;
     if (r->kind->dims > 0)
         r->layout = l->settings->layout;

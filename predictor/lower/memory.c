@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "graph/op.h"
+#include "graph/saved.h"
 #include "lower/lower.h"
 
 /* What a framework holds on a GPU before the first tensor: the driver's context, loaded kernels and
@@ -20,16 +21,14 @@ static bool backward_passes(const struct dlt_node *n)
     return n->data_gradient || n->weight_gradient;
 }
 
+/* Parameters that the graph has as tensors are counted with the others. */
 static double tensor_bytes(const struct dlt_graph *g, const unsigned char *dtype, int tensor)
 {
-    static const double integer_bytes[] = {
-        [DLT_TENSOR_FLOAT] = 0, [DLT_TENSOR_INT64] = 8, [DLT_TENSOR_BOOL] = 1};
-    const struct dlt_tensor *t = &g->tensor[tensor];
-    double size = t->type == DLT_TENSOR_FLOAT
-                      ? (double)dlt_dtype_size((enum dlt_dtype)dtype[tensor])
-                      : integer_bytes[t->type];
+    int maker = g->tensor[tensor].node;
 
-    return size * dlt_tensor_elements(t);
+    if (maker >= 0 && g->node[maker].op->class == DLT_OP_PARAMETER)
+        return 0;
+    return dlt_tensor_bytes(g, tensor, dtype);
 }
 
 /* Activations kept until backward, and the most that gradients of activations take at one time. */
@@ -48,14 +47,12 @@ static double training_activations(const struct dlt_graph *g, const unsigned cha
     }
     for (size_t i = 0; i < g->node_count; i++) {
         const struct dlt_node *n = &g->node[i];
-        double output = dlt_tensor_elements(&g->tensor[n->output]);
         double moving = 0;
 
         if (!backward_passes(n))
             continue;
         keepers += n->op->saves != 0;
-        saved += (n->op->saves & DLT_SAVE_MASK ? output : 0) +
-                 (n->op->saves & DLT_SAVE_INDICES ? 8 * output : 0);
+        saved += dlt_node_kept_bytes(g, i, dtype);
         for (size_t k = 0; k < n->output_count; k++)
             moving += tensor_bytes(g, dtype, n->output + (int)k);
         for (size_t k = 0; k < n->input_count; k++)

@@ -10,6 +10,11 @@ static const enum policy amp_policy[DLT_OP_CLASSES] = {
     [DLT_OP_MATMUL] = POLICY_HALF,
     [DLT_OP_NORM] = POLICY_FLOAT,
     [DLT_OP_SOFTMAX] = POLICY_FLOAT,
+    [DLT_OP_ATTENTION] = POLICY_HALF,
+    [DLT_OP_RECURRENT] = POLICY_HALF,
+    [DLT_OP_LOSS] = POLICY_FLOAT,
+    [DLT_OP_EMBEDDING] = POLICY_FLOAT, /* rows of a float32 table */
+    [DLT_OP_PARAMETER] = POLICY_FLOAT,
 };
 
 static const struct {
@@ -40,12 +45,13 @@ void dlt_lower_dtypes(const struct dlt_graph *graph, enum dlt_precision precisio
         return;
     for (size_t i = 0; i < graph->node_count; i++) {
         const struct dlt_node *n = &graph->node[i];
-        enum policy policy = amp_policy[n->op->class];
+        enum policy policy = n->op->float_in_amp ? POLICY_FLOAT : amp_policy[n->op->class];
         enum dlt_dtype out = policy == POLICY_FLOAT ? DLT_FLOAT32 : half;
 
         /* The widest input decides, as in PyTorch's type promotion. */
         for (size_t k = 0; k < n->input_count && policy == POLICY_SAME; k++)
-            if (dtype[n->input[k]] == DLT_FLOAT32)
+            if (graph->tensor[n->input[k]].type == DLT_TENSOR_FLOAT &&
+                dtype[n->input[k]] == DLT_FLOAT32)
                 out = DLT_FLOAT32;
         for (size_t k = 0; k < n->output_count; k++)
             dtype[n->output + (int)k] = (unsigned char)out;

@@ -13,7 +13,7 @@
 #include "graph/record.h"
 
 enum {
-    DLT_FEATURE_SET = 1,
+    DLT_FEATURE_SET = 2,
     DLT_COLUMNS_MAX = 160,
     DLT_FEATURES_MAX = 224,
     DLT_COORDINATES_MAX = 64
@@ -60,6 +60,10 @@ void dlt_features(const struct dlt_record *record, const struct dlt_device *devi
 /* Coordinates in which distance between records is measured: logarithms of the kind's fields and
  * indicators of everything else. */
 void dlt_coordinates(const struct dlt_record *record, struct dlt_numbers *coordinates);
+
+/* A number that changes whenever the kind's columns, features or coordinates change in count, order
+ * or name: a section learned with others must not be used. */
+uint32_t dlt_feature_signature(const struct dlt_record_kind *kind);
 
 /* ln(ceil(x / tile) tile / x): what padding x to whole tiles adds. */
 double dlt_padding_waste(double x, double tile);

@@ -172,6 +172,9 @@ static bool is_product(const struct dlt_record *record)
     struct dlt_record forward = in_pass(record, DLT_FORWARD);
     struct dlt_work work;
 
+    if (record->kind->dims == 0 && strcmp(record->kind->name, "dense") != 0 &&
+        strcmp(record->kind->name, "bmm") != 0)
+        return false; /* attention and recurrent layers are priced as one thing */
     dlt_record_work(&forward, &work);
     return work.macs > 0;
 }
