@@ -131,8 +131,16 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ADVISE_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $^ $(ADVISE_LIBS) $(LIB_LIBS)
 
+# Seeds of the profile's fuzzer, in the format of the day.
+FUZZ_PROFILES := $(patsubst %,$(BUILD)/corpus/fuzz_profile/%.dlp,linear mlp)
+$(FUZZ_PROFILES): $(BUILD)/corpus/fuzz_profile/%.dlp: $(BUILD)/dltime tests/rows.awk
+	@mkdir -p $(@D)
+	awk -v n=150 -f tests/rows.awk >$@.jsonl
+	$(BUILD)/dltime train $@.jsonl --output $@ --method $*
+	@rm $@.jsonl
+
 unit-programs: $(UNIT_TESTS)
-fuzz-programs: $(FUZZ_TARGETS)
+fuzz-programs: $(FUZZ_TARGETS) $(FUZZ_PROFILES)
 
 # Builds the fuzzers with their sanitizers and runs each for FUZZ_SECONDS.
 fuzz:
