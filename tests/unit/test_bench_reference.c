@@ -195,10 +195,10 @@ static void optimizers_make_the_steps_of_torch_optim(void **state)
         {DLT_SGD, 1 - 0.1 * 2},
         {DLT_MOMENTUM, 1 - 0.1 * 2},
         {DLT_NESTEROV, 1 - 0.1 * (2 + 0.9 * 2)},
-        {DLT_ADAM, 1 - 0.1},                     /* m / sqrt(v) = 1 after bias correction */
-        {DLT_ADAMW, 1 - 0.1 * 0.01 - 0.1},       /* decoupled decay 0.01 */
-        {DLT_ADAGRAD, 1 - 0.1},                  /* g / sqrt(g^2) */
-        {DLT_RMSPROP, 1 - 0.1 * 2 / sqrt(0.04)}, /* g / sqrt(0.01 g^2) */
+        {DLT_ADAM, 1 - 0.1},               /* m / sqrt(v) = 1 after bias correction */
+        {DLT_ADAMW, 1 - 0.1 * 0.01 - 0.1}, /* decoupled decay 0.01 */
+        {DLT_ADAGRAD, 1 - 0.1},            /* g / sqrt(g^2) */
+        {DLT_RMSPROP, 1 - 0.1 * 2 / 0.2},  /* g / sqrt(0.01 g^2) */
         {DLT_ADADELTA, 1 - 0.1 * 2 * sqrt(1e-6) / sqrt(0.1 * 4 + 1e-6)},
         {DLT_LAMB, 1 - 0.1}, /* trust ratio makes the step |w| long */
     };
