@@ -22,6 +22,7 @@ struct problem {
     size_t rows, count;
     uint16_t position[DLT_COLUMNS_MAX]; /* among all columns */
     double scale[DLT_COLUMNS_MAX];
+    double ridge[DLT_COLUMNS_MAX]; /* rows that speak against each coefficient */
 };
 
 static void problem_clear(struct problem *p)
@@ -35,11 +36,13 @@ static void problem_clear(struct problem *p)
     free(p->solution);
 }
 
-/* How often each column is used, its mean size, and whether an earlier one equals it. */
+/* How often each column is used, its sum, a sum that differs unless columns are equal row by row,
+ * and whether an earlier one equals it. */
 struct survey {
     size_t used[DLT_COLUMNS_MAX];
     double sum[DLT_COLUMNS_MAX];
-    uint16_t same_as[DLT_COLUMNS_MAX]; /* itself, or an earlier column that is equal so far */
+    double mixed[DLT_COLUMNS_MAX];
+    uint16_t same_as[DLT_COLUMNS_MAX]; /* itself, or the first column that equals it */
 };
 
 static void survey_columns(const struct dlt_rows *rows, size_t columns, struct survey *s)
@@ -52,12 +55,13 @@ static void survey_columns(const struct dlt_rows *rows, size_t columns, struct s
         for (size_t j = 0; j < columns; j++) {
             s->used[j] += c.value[j] > 0;
             s->sum[j] += c.value[j];
+            s->mixed[j] += c.value[j] * (1 + fmod((double)(r + 1) * 0.6180339887498949, 1));
         }
     }
     for (size_t j = 0; j < columns; j++) {
         s->same_as[j] = (uint16_t)j;
         for (size_t k = 0; k < j && s->same_as[j] == j; k++)
-            if (s->used[k] == s->used[j] && s->sum[k] == s->sum[j])
+            if (s->used[k] == s->used[j] && s->sum[k] == s->sum[j] && s->mixed[k] == s->mixed[j])
                 s->same_as[j] = (uint16_t)k;
     }
 }
@@ -65,7 +69,7 @@ static void survey_columns(const struct dlt_rows *rows, size_t columns, struct s
 static void choose_columns(struct problem *p, const struct dlt_rows *rows, size_t columns,
                            bool (*wanted)(const char *name))
 {
-    const size_t least_rows = 3;
+    const size_t least_rows = rows->count < 3 ? rows->count : 3;
     struct survey s;
     struct dlt_numbers c;
 
@@ -74,6 +78,8 @@ static void choose_columns(struct problem *p, const struct dlt_rows *rows, size_
     for (size_t j = 0; j < columns; j++) {
         if (s.used[j] < least_rows || s.same_as[j] != j || (wanted && !wanted(c.name[j])))
             continue;
+        /* What every optimizer shares must not hide in what one takes. */
+        p->ridge[p->count] = 0.1 + (dlt_column_is_of_one(c.name[j]) ? 0.05 * (double)p->rows : 0);
         p->position[p->count] = (uint16_t)j;
         p->scale[p->count++] = (double)s.used[j] / s.sum[j];
     }
@@ -106,7 +112,7 @@ static int problem_create(struct problem *p, const struct dlt_rows *rows, size_t
 }
 
 /* Normal equations, with columns scaled to unit mean square so that one small ridge suits all. */
-static void normal_equations(struct problem *p, double ridge, double *unit)
+static void normal_equations(struct problem *p, double *unit)
 {
     int n = (int)p->count;
 
@@ -126,7 +132,8 @@ static void normal_equations(struct problem *p, double ridge, double *unit)
             p->right[j] += p->weighted[r * p->count + j] * p->weight[r] * p->time[r] * unit[j];
     for (size_t i = 0; i < p->count; i++)
         for (size_t j = i; j < p->count; j++) {
-            double value = p->gram[i * p->count + j] * unit[i] * unit[j] + (i == j ? ridge : 0);
+            double value =
+                p->gram[i * p->count + j] * unit[i] * unit[j] + (i == j ? p->ridge[i] : 0);
 
             p->gram[i * p->count + j] = p->gram[j * p->count + i] = value;
         }
@@ -141,9 +148,11 @@ static double cost_of_row(const struct problem *p, size_t r)
     return fmax(sum, least_s);
 }
 
-static int solve(struct problem *p, double ridge, double *unit)
+static int solve(struct problem *p, double *unit)
 {
-    normal_equations(p, ridge, unit);
+    if (p->count == 0)
+        return 0;
+    normal_equations(p, unit);
     if (dlt_nnls(p->gram, p->right, p->count, p->solution))
         return -1;
     for (size_t j = 0; j < p->count; j++)
@@ -178,7 +187,6 @@ static void describe(struct dlt_build *build, const struct dlt_rows *rows)
 
 int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows)
 {
-    const double ridge = 0.1; /* in rows: what a tenth of a row says against each coefficient */
     const int rounds = 4;
     double unit[DLT_COLUMNS_MAX];
     struct problem p = {0};
@@ -187,7 +195,7 @@ int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows)
     for (size_t r = 0; result == 0 && r < p.rows; r++)
         p.weight[r] = 1 / p.time[r];
     for (int round = 0; result == 0 && round < rounds; round++) {
-        result = solve(&p, ridge, unit);
+        result = solve(&p, unit);
         for (size_t r = 0; r < p.rows; r++) {
             double cost = cost_of_row(&p, r);
 
@@ -214,14 +222,13 @@ static bool is_plain(const char *name)
 
 int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)
 {
-    const double ridge = 1e-6;
     double unit[DLT_COLUMNS_MAX];
     size_t all[DLT_COLUMNS_MAX];
     double *factor;
     struct problem p = {0};
     int result = problem_create(&p, rows, build->model.columns, is_plain);
 
-    factor = result == 0 ? malloc((p.count * p.count + 1) * sizeof *factor) : NULL;
+    factor = result == 0 && p.count > 0 ? malloc(p.count * p.count * sizeof *factor) : NULL;
     if (!factor) {
         problem_clear(&p);
         return -1;
@@ -230,7 +237,9 @@ int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)
         p.weight[r] = 1;
     for (size_t j = 0; j < p.count; j++)
         all[j] = j;
-    normal_equations(&p, ridge, unit);
+    for (size_t j = 0; j < p.count; j++)
+        p.ridge[j] = 1e-6;
+    normal_equations(&p, unit);
     if (dlt_cholesky_solve(p.gram, p.count, all, p.count, p.right, factor, p.solution) == 0)
         for (size_t j = 0; j < p.count; j++)
             build->coefficient[p.position[j]] = p.solution[j] * unit[j] * p.scale[j];

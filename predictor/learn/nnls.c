@@ -84,32 +84,35 @@ static size_t steepest(const struct active_set *s, const double *x)
 }
 
 /* Moves x towards the solution over the passive set until a coefficient would turn negative; those
- * that reach zero leave the set. Returns true once the solution itself is reached. */
+ * that reach zero leave the set, the one that stopped the move always. Returns true once the
+ * solution itself is reached. */
 static bool approach(struct active_set *s, double *x)
 {
+    size_t stopped_by = s->n;
     double alpha = 1;
-    bool reached = true;
 
     for (size_t i = 0; i < s->count; i++) {
         size_t j = s->index[i];
+        double share;
 
-        if (s->solution[i] <= 0) {
-            double share = x[j] > 0 ? x[j] / (x[j] - s->solution[i]) : 0;
-
-            reached = false;
+        if (s->solution[i] > 0)
+            continue;
+        share = x[j] > 0 ? x[j] / (x[j] - s->solution[i]) : 0;
+        if (share < alpha || stopped_by == s->n) {
             alpha = fmin(alpha, share);
+            stopped_by = j;
         }
     }
     for (size_t i = 0; i < s->count; i++) {
         size_t j = s->index[i];
 
         x[j] += alpha * (s->solution[i] - x[j]);
-        if (!reached && s->solution[i] <= 0 && x[j] <= 1e-14 * fabs(s->solution[i])) {
+        if (j == stopped_by || (stopped_by < s->n && x[j] <= 0)) {
             x[j] = 0;
             s->passive[j] = false;
         }
     }
-    return reached;
+    return stopped_by == s->n;
 }
 
 static void iterate(struct active_set *s, double *x)

@@ -11,6 +11,9 @@
 #include "learn/fit_section.h"
 #include "learn/parallel.h"
 
+/* Fewer rows teach less than the rates that the device reached on everything else. */
+enum { LEAST_SECTION = 4 };
+
 /* Sections are told apart by these; rows of one lie side by side once sorted. */
 static int compare_keys(const struct dlt_row *a, const struct dlt_row *b)
 {
@@ -40,11 +43,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The value that 2 % of the count values exceed; 0 of none. Sorts. */
+/* The value that 2 % of the count values exceed; 0 where they are too few to hold one that kept the
+ * device busy. Sorts. */
 static double nearly_largest(double *value, size_t count)
 {
+    const size_t least = 8;
+
     qsort(value, count, sizeof *value, ascending);
-    return count ? value[(count - 1) - (count - 1) / 50] : 0;
+    return count < least ? 0 : value[(count - 1) - (count - 1) / 50];
 }
 
 /* Rates that the device reached, for operators that nobody measured on it. Products tell the
@@ -175,7 +181,7 @@ static int add_sections(const struct dlt_corpus *corpus, const struct dlt_train_
         progress.rows = count;
         if (settings->progress)
             settings->progress(settings->context, &progress);
-        if (add_section(row + r, count, corpus, settings, writer))
+        if (count >= LEAST_SECTION && add_section(row + r, count, corpus, settings, writer))
             return -1;
         progress.done++;
         r += count;

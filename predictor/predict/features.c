@@ -49,6 +49,13 @@ bool dlt_column_is_input_update(const char *name)
     return strncmp(name, "update input", 12) == 0;
 }
 
+bool dlt_column_is_of_one(const char *name)
+{
+    size_t length = strlen(name);
+
+    return length > 3 && strcmp(name + length - 3, " of") == 0;
+}
+
 static size_t field_width(const struct dlt_record_kind *kind, const struct dlt_field *field)
 {
     if (field->type == DLT_FIELD_LIST)
@@ -222,4 +229,29 @@ void dlt_coordinates(const struct dlt_record *record, struct dlt_numbers *c)
             for (size_t name = 0; name < field->name_count; name++)
                 dlt_numbers_add(c, field->names[name], value == (double)name);
     }
+}
+
+static uint32_t add_names(uint32_t hash, const struct dlt_numbers *numbers)
+{
+    for (size_t i = 0; i < numbers->count; i++) {
+        for (const char *c = numbers->name[i]; *c; c++)
+            hash = (hash ^ (unsigned char)*c) * 16777619U; /* FNV-1a */
+        hash = (hash ^ '/') * 16777619U;
+    }
+    return hash;
+}
+
+uint32_t dlt_feature_signature(const struct dlt_record_kind *kind)
+{
+    static const struct dlt_device none;
+    struct dlt_record record = dlt_record_make(kind);
+    struct dlt_numbers numbers;
+    uint32_t hash = 2166136261U;
+
+    dlt_columns(&record, &numbers);
+    hash = add_names(hash, &numbers);
+    dlt_features(&record, &none, 1, &numbers);
+    hash = add_names(hash, &numbers);
+    dlt_coordinates(&record, &numbers);
+    return add_names(hash, &numbers);
 }

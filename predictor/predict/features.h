@@ -40,14 +40,16 @@ struct dlt_parts dlt_pass_parts(enum dlt_pass pass);
 /*
  * Columns of the cost model: work terms whose sum with coefficients >= 0 is a time. Columns of one
  * part of a pass are zero where the pass lacks that part. Those of the update ("update ...") are
- * apart for each optimizer, and apart for the layer's input and its weights, since benchmarks of a
- * single layer may train the input as well and no network does.
+ * apart for the layer's input and its weights, since benchmarks of a single layer may train the
+ * input as well and no network does; they go by the arrays that the optimizer moves, with further
+ * ones ("update ... of") for what one optimizer takes beyond that.
  */
 void dlt_columns(const struct dlt_record *record, struct dlt_numbers *columns);
 
-/* Which columns belong to the update of the input or of the weights, for derivations. */
+/* Which columns belong to the update, to that of the layer's input, and to one optimizer only. */
 bool dlt_column_is_update(const char *name);
 bool dlt_column_is_input_update(const char *name);
+bool dlt_column_is_of_one(const char *name);
 
 /*
  * Features of the learned ratio ln(time / cost model).

@@ -57,12 +57,15 @@ void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *
         if (record->kind->dims > 0)
             convolution_columns(record, work, here[part], c);
     }
+    touches *= parts.update;
+    dlt_numbers_add(c, "update input", touches * work->input);
+    dlt_numbers_add(c, "update weights", touches * work->weights);
     for (int optimizer = 1; optimizer < DLT_OPTIMIZERS; optimizer++) {
         double on = parts.update && (int)record->optimizer == optimizer;
 
-        dlt_numbers_add(c, "update", on);
-        dlt_numbers_add(c, "update input", on * touches * work->input);
-        dlt_numbers_add(c, "update weights", on * touches * work->weights);
+        dlt_numbers_add(c, "update of", on);
+        dlt_numbers_add(c, "update input of", on * touches * work->input);
+        dlt_numbers_add(c, "update weights of", on * touches * work->weights);
     }
 }
 

@@ -236,7 +236,7 @@ static struct dlt_price by_bytes(const struct query *q, const struct dlt_record 
     dlt_record_work(&wanted, &wanted_work);
     if (!(base_work.bytes > 0))
         return nothing;
-    floor_s = fmin(floor_s, price.seconds / 2);
+    floor_s = fmin(floor_s, price.seconds);
     price.seconds = floor_s + (price.seconds - floor_s) * wanted_work.bytes / base_work.bytes;
     return widened(price, 1, sigma_physics);
 }

@@ -239,34 +239,51 @@ void dlt_profile_destroy(struct dlt_profile *profile)
     free(profile);
 }
 
+static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
+                                     struct dlt_section *section)
+{
+    const struct dlt_file_section *s = &p->section[index];
+    const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind);
+    const unsigned char *bytes = p->data + s->offset;
+
+    if (dlt_checksum(bytes, s->size, index) != s->checksum ||
+        !dlt_section_parse(bytes, s->size, section) || !dlt_section_trees_are_sound(section))
+        return DLT_SECTION_ALTERED;
+    if (!kind || section->model.signature != dlt_feature_signature(kind))
+        return DLT_SECTION_ALIEN;
+    return DLT_SECTION_SOUND;
+}
+
 /* Several threads may verify the same section at once; they come to the same result. */
 bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_section *section)
 {
     const struct dlt_file_section *s = &p->section[index];
-    const unsigned char *bytes = p->data + s->offset;
     unsigned char state = atomic_load_explicit(&p->state[index], memory_order_relaxed);
 
     section->index = s;
-    if (state == 0) {
-        bool sound = dlt_checksum(bytes, s->size, index) == s->checksum;
-
-        sound = sound && dlt_section_parse(bytes, s->size, section) &&
-                dlt_section_trees_are_sound(section);
-        state = sound ? 1 : 2;
+    if (state == DLT_SECTION_UNSEEN) {
+        state = (unsigned char)verify(p, index, section);
         atomic_store_explicit(&p->state[index], state, memory_order_relaxed);
-        return state == 1;
+        return state == DLT_SECTION_SOUND;
     }
-    return state == 1 && dlt_section_parse(bytes, s->size, section);
+    return state == DLT_SECTION_SOUND &&
+           dlt_section_parse(p->data + s->offset, s->size, section) > 0;
 }
 
 int dlt_profile_check(const struct dlt_profile *p, struct dlt_error *error)
 {
-    for (uint32_t i = 0; i < p->header->section_count; i++)
-        if (atomic_load_explicit(&p->state[i], memory_order_relaxed) == 2)
+    for (uint32_t i = 0; i < p->header->section_count; i++) {
+        unsigned char state = atomic_load_explicit(&p->state[i], memory_order_relaxed);
+
+        if (state == DLT_SECTION_ALTERED)
             return dlt_fail(error,
                             "%s: the section of %s was altered (its checksum is wrong); copy the "
                             "profile again, or %s",
                             p->path, p->section[i].kind, retrain);
+        if (state == DLT_SECTION_ALIEN)
+            return dlt_fail(error, "%s: the section of %s was learned by another dltime (%s); %s",
+                            p->path, p->section[i].kind, p->header->producer, retrain);
+    }
     return 0;
 }
 

@@ -91,8 +91,8 @@ struct dlt_file_model {
     uint32_t optimizers;  /* bit 1 << enum dlt_optimizer of steps and updates that were measured */
     uint32_t trees;       /* of the forest; 0: none */
     uint32_t tree_stride; /* nodes of each */
-    uint32_t reserved;
-    double floor_s;                   /* nothing is faster */
+    uint32_t signature;   /* dlt_feature_signature of the kind */
+    double floor_s;       /* nothing is faster */
     double target_mean, target_scale; /* ln ratio = mean + scale x output */
     double tree_scale;                /* of the forest's leaves */
     double tree_weight;               /* of the forest in the output; the ratio has the rest */
@@ -126,6 +126,13 @@ struct dlt_section {
 };
 enum { DLT_NEIGHBOUR_UNIT = 2048 };
 
+enum dlt_section_state {
+    DLT_SECTION_UNSEEN,
+    DLT_SECTION_SOUND,
+    DLT_SECTION_ALTERED,
+    DLT_SECTION_ALIEN
+};
+
 struct dlt_profile {
     char *path;
     const unsigned char *data;
@@ -136,7 +143,7 @@ struct dlt_profile {
     const struct dlt_file_section *section;
     const struct dlt_file_step *step;
     const struct dlt_file_source *source;
-    _Atomic unsigned char *state; /* of each section: 0 not looked at, 1 sound, 2 damaged */
+    _Atomic unsigned char *state; /* of each section: enum dlt_section_state */
 };
 
 /* A profile over bytes in memory, which it takes (malloc'ed) even where it fails. name: for

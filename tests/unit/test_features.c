@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predict/features.h"
+#include "test.h"
+
+/* batch 2, 3 x 8 x 8 in, 4 kernels of 3 x 3, padding 1: out 4 x 8 x 8. Input 2 3 64 = 384 elements,
+ * output 2 4 64 = 512, weights 4 3 9 = 108; as a product M = 2 64 = 128, N = 4, K = 27;
+ * 128 4 27 = 13,824 MACs. */
+static struct dlt_record small_convolution(void)
+{
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find("conv2d"));
+    struct dlt_spatial *s = &record.u.spatial;
+
+    s->batch = 2;
+    s->in_channels = 3;
+    s->out_channels = 4;
+    for (int d = 0; d < 2; d++) {
+        s->in_size[d] = 8;
+        s->kernel[d] = 3;
+        s->padding[d][0] = s->padding[d][1] = 1;
+    }
+    return record;
+}
+
+static double column(const struct dlt_record *record, const char *name)
+{
+    struct dlt_numbers columns;
+
+    dlt_columns(record, &columns);
+    return dlt_numbers_find(&columns, name);
+}
+
+static void a_convolutions_columns_are_what_a_hand_counts(void **state)
+{
+    struct dlt_record record = small_convolution();
+
+    (void)state;
+    assert_near(column(&record, "1"), 1, 0);
+    assert_near(column(&record, "I"), 384, 0);
+    assert_near(column(&record, "O"), 512, 0);
+    assert_near(column(&record, "W"), 108, 0);
+    assert_near(column(&record, "macs"), 13824, 0);
+    assert_near(column(&record, "macs k=3,s=1"), 13824, 0);
+    assert_near(column(&record, "macs k=1"), 0, 0);
+    assert_near(column(&record, "MK"), 128 * 27, 0);
+    assert_near(column(&record, "bias O"), 0, 0);
+    assert_near(column(&record, "update input"), 0, 0);
+}
+
+/* Adam walks over 7 parameter-sized arrays; Justus' steps train the input as well. */
+static void updates_of_input_and_weights_stand_apart(void **state)
+{
+    struct dlt_record record = small_convolution();
+    struct dlt_numbers columns;
+    double input = 0, weights = 0;
+
+    (void)state;
+    record.pass = DLT_STEP;
+    record.optimizer = DLT_ADAM;
+    dlt_columns(&record, &columns);
+    for (size_t i = 0; i < columns.count; i++) {
+        if (dlt_column_is_of_one(columns.name[i]))
+            continue;
+        if (dlt_column_is_input_update(columns.name[i]))
+            input += columns.value[i];
+        else if (dlt_column_is_update(columns.name[i]))
+            weights += columns.value[i];
+    }
+    assert_near(input, 7 * 384, 0);
+    assert_near(weights, 7 * 108, 0);
+}
+
+static double feature(const struct dlt_record *record, const char *name)
+{
+    static const struct dlt_device device = {
+        .sms = 10, .peak_fp32 = 1e12, .memory_bandwidth = 1e11, .l2_bytes = 1e6};
+    struct dlt_numbers features;
+
+    dlt_features(record, &device, 1e-3, &features);
+    return dlt_numbers_find(&features, name);
+}
+
+static void a_convolutions_features_are_what_a_hand_counts(void **state)
+{
+    struct dlt_record record = small_convolution();
+
+    (void)state;
+    assert_near(feature(&record, "forward"), 1, 0);
+    assert_near(feature(&record, "step"), 0, 0);
+    assert_near(feature(&record, "ln cost"), log(1e-3), 1e-12);
+    assert_near(feature(&record, "ln macs"), log(13824), 1e-12);
+    /* 2 FLOPs a MAC at 1e12 FLOP/s; 4 bytes of 384 + 512 + 108 elements at 1e11 bytes/s. */
+    assert_near(feature(&record, "ln compute"), log(2 * 13824 / 1e12), 1e-12);
+    assert_near(feature(&record, "ln memory"), log(4 * 1004 / 1e11), 1e-12);
+    assert_near(feature(&record, "q co"), log(16.0 / 4), 1e-12);
+    assert_near(feature(&record, "q M 64"), 0, 0);
+    assert_near(feature(&record, "q K 8"), log(32.0 / 27), 1e-12);
+    assert_near(feature(&record, "q o 4"), 0, 0);
+    assert_near(feature(&record, "k=3,s=1"), 1, 0);
+    /* A transform of the padded image needs max(10, 8 + 2) = 10 points: 16. */
+    assert_near(feature(&record, "ln n"), log(16), 1e-12);
+    /* One tile of 32 x 32: 2 1024 3 4 complex products. */
+    assert_near(feature(&record, "tiled macs"), log(24577) - log(13824), 1e-12);
+}
+
+/* 40 x 100 by 100 x 70: padded to 128 rows of tiles 64 wide there are 2 tiles for 10 SMs. */
+static void a_products_features_are_what_a_hand_counts(void **state)
+{
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find("dense"));
+
+    (void)state;
+    record.u.matmul.m = 40;
+    record.u.matmul.k = 100;
+    record.u.matmul.n = 70;
+    assert_near(feature(&record, "ln waves"), log(0.2), 1e-12);
+    assert_near(feature(&record, "q waves"), log(10 / 2.0), 1e-12);
+    assert_near(feature(&record, "q n"), log(72.0 / 70), 1e-12);
+    assert_near(feature(&record, "ln macs"), log(280000), 1e-12);
+}
+
+/* No kind may outgrow the arrays, or numbers would be dropped. */
+static void every_kind_has_room_for_its_numbers(void **state)
+{
+    static const struct dlt_device device;
+
+    (void)state;
+    for (size_t i = 0; i < dlt_record_kind_count(); i++) {
+        struct dlt_record record = dlt_record_make(dlt_record_kind_at(i));
+        struct dlt_numbers numbers;
+
+        dlt_columns(&record, &numbers);
+        assert_true(numbers.count > 0 && numbers.count <= DLT_COLUMNS_MAX);
+        dlt_features(&record, &device, 1, &numbers);
+        assert_true(numbers.count > 0 && numbers.count < DLT_FEATURES_MAX);
+        for (size_t n = 0; n < numbers.count; n++)
+            assert_true(isfinite(numbers.value[n]));
+        dlt_coordinates(&record, &numbers);
+        assert_true(numbers.count > 0 && numbers.count <= DLT_COORDINATES_MAX);
+    }
+}
+
+static void kinds_have_signatures_of_their_own(void **state)
+{
+    (void)state;
+    assert_int_equal(dlt_feature_signature(dlt_record_kind_find("dense")),
+                     dlt_feature_signature(dlt_record_kind_find("dense")));
+    assert_int_not_equal(dlt_feature_signature(dlt_record_kind_find("dense")),
+                         dlt_feature_signature(dlt_record_kind_find("conv2d")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_convolutions_columns_are_what_a_hand_counts),
+        cmocka_unit_test(updates_of_input_and_weights_stand_apart),
+        cmocka_unit_test(a_convolutions_features_are_what_a_hand_counts),
+        cmocka_unit_test(a_products_features_are_what_a_hand_counts),
+        cmocka_unit_test(every_kind_has_room_for_its_numbers),
+        cmocka_unit_test(kinds_have_signatures_of_their_own),
+    };
+
+    return cmocka_run_group_tests_name("features", tests, NULL, NULL);
+}

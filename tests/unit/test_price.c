@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
+#include "learned.h"
+
+static struct dlt_price price_of(const struct dlt_profile *profile, struct dlt_record record,
+                                 enum dlt_pass pass)
+{
+    struct dlt_price price;
+
+    record.pass = pass;
+    dlt_profile_price(profile, 0, &record, &price);
+    return price;
+}
+
+static double truth_of(struct dlt_record record, enum dlt_pass pass)
+{
+    record.pass = pass;
+    return paper_time(&record);
+}
+
+/* Mean relative error of a pass's price over drawn records against a given truth. */
+static double error_of(const struct dlt_profile *profile,
+                       struct dlt_record (*drawn)(struct dlt_random *), enum dlt_pass pass,
+                       double (*truth)(const struct dlt_record *))
+{
+    struct dlt_random random;
+    double sum = 0;
+
+    dlt_random_seed(&random, 31, 1);
+    for (int i = 0; i < 200; i++) {
+        struct dlt_record record = drawn(&random);
+
+        sum += fabs(price_of(profile, record, pass).seconds / truth(&record) - 1) / 200;
+    }
+    return sum;
+}
+
+static double backward_truth(const struct dlt_record *record)
+{
+    return truth_of(*record, DLT_BACKWARD_DATA) + truth_of(*record, DLT_BACKWARD_WEIGHT);
+}
+
+static void backward_is_the_sum_of_its_measured_halves(void **state)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    struct dlt_random random;
+    struct dlt_record record;
+    struct dlt_price data, weight, both;
+
+    (void)state;
+    dlt_random_seed(&random, 32, 0);
+    add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+    for (int pass = DLT_FORWARD; pass <= DLT_BACKWARD_WEIGHT; pass++)
+        add_rows(&corpus, &random, 80, draw_dense, (enum dlt_pass)pass, 0, 0.02, NULL);
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    record = draw_dense(&random);
+    data = price_of(profile, record, DLT_BACKWARD_DATA);
+    weight = price_of(profile, record, DLT_BACKWARD_WEIGHT);
+    both = price_of(profile, record, DLT_BACKWARD);
+    assert_near(both.seconds, data.seconds + weight.seconds, 1e-12);
+    assert_int_equal(both.basis, DLT_BASIS_MEASURED);
+    assert_true(error_of(profile, draw_dense, DLT_BACKWARD, backward_truth) < 0.08);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
+/* As Justus et al. measured: a step of one layer is forward, backward, and the optimizer's walk
+ * over the layer's weights and its input: 3 (sgd) or 7 (adam) arrays of 4 bytes an element. */
+static double step_of_one_layer(const struct dlt_record *record)
+{
+    double touches = record->optimizer == DLT_ADAM ? 7 : 3;
+    struct dlt_record forward = *record;
+    struct dlt_work work;
+
+    forward.pass = DLT_FORWARD;
+    forward.optimizer = DLT_OPTIMIZER_NONE;
+    dlt_record_work(&forward, &work);
+    return paper_time(&forward) + backward_truth(&forward) +
+           4 * touches * (work.input + work.weights) / PAPER_BYTES;
+}
+
+static struct dlt_profile *from_steps(void)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    struct dlt_random random;
+
+    dlt_random_seed(&random, 33, 0);
+    add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+    add_rows(&corpus, &random, 400, draw_dense, DLT_FORWARD, 0, 0.01, NULL);
+    add_rows(&corpus, &random, 200, draw_dense, DLT_STEP, DLT_SGD, 0.01, step_of_one_layer);
+    add_rows(&corpus, &random, 200, draw_dense, DLT_STEP, DLT_ADAM, 0.01, step_of_one_layer);
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    dlt_corpus_clear(&corpus);
+    return profile;
+}
+
+static void backward_is_what_a_step_takes_beyond_forward_and_updates(void **state)
+{
+    struct dlt_profile *profile = from_steps();
+    struct dlt_random random;
+    struct dlt_record record;
+    struct dlt_price both, half;
+
+    (void)state;
+    assert_true(error_of(profile, draw_dense, DLT_BACKWARD, backward_truth) < 0.12);
+    dlt_random_seed(&random, 34, 0);
+    record = draw_dense(&random);
+    both = price_of(profile, record, DLT_BACKWARD);
+    half = price_of(profile, record, DLT_BACKWARD_WEIGHT);
+    assert_near(half.seconds, both.seconds / 2, 1e-12);
+    assert_true(half.sigma > both.sigma);
+    assert_int_equal(both.basis, DLT_BASIS_MEASURED);
+    dlt_profile_destroy(profile);
+}
+
+/* A network's optimizer walks over its weights alone: 25.6 million parameters with adam move
+ * 7 x 4 x 25.6e6 bytes, 1.79 ms at 4e11 bytes/s. */
+static void an_update_of_all_parameters_costs_what_layers_taught(void **state)
+{
+    struct dlt_profile *profile = from_steps();
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find("optimizer_update"));
+    struct dlt_price price;
+
+    (void)state;
+    record.optimizer = DLT_ADAM;
+    record.u.update.elements = 25600000;
+    price = price_of(profile, record, DLT_UPDATE);
+    assert_near(price.seconds, 7 * 4 * 25.6e6 / PAPER_BYTES, 0.3 * 1.79e-3);
+    /* Never measured: as much per byte as one that was. lamb moves 11 arrays. */
+    record.optimizer = DLT_LAMB;
+    assert_true(price_of(profile, record, DLT_UPDATE).sigma > price.sigma);
+    assert_near(price_of(profile, record, DLT_UPDATE).seconds, 11 * 4 * 25.6e6 / PAPER_BYTES,
+                0.4 * 2.8e-3);
+    dlt_profile_destroy(profile);
+}
+
+static struct dlt_profile *from_forward(void)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    struct dlt_random random;
+
+    dlt_random_seed(&random, 35, 0);
+    add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+    add_rows(&corpus, &random, 400, draw_dense, DLT_FORWARD, 0, 0.01, NULL);
+    add_rows(&corpus, &random, 200, draw_softmax, DLT_FORWARD, 0, 0.01, NULL);
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    dlt_corpus_clear(&corpus);
+    return profile;
+}
+
+static double softmax_backward(const struct dlt_record *record)
+{
+    return truth_of(*record, DLT_BACKWARD);
+}
+
+static void backward_follows_from_forward_and_physics_and_is_wider(void **state)
+{
+    struct dlt_profile *profile = from_forward();
+    struct dlt_random random;
+    struct dlt_record record;
+
+    (void)state;
+    dlt_random_seed(&random, 36, 0);
+    record = draw_dense(&random);
+    record.u.matmul.m = 100;
+    assert_true(price_of(profile, record, DLT_BACKWARD).sigma >
+                price_of(profile, record, DLT_FORWARD).sigma);
+    /* Two products with the same three sizes. */
+    assert_true(price_of(profile, record, DLT_BACKWARD).seconds >
+                1.4 * price_of(profile, record, DLT_FORWARD).seconds);
+    /* 24 bytes an element against 8. */
+    assert_true(error_of(profile, draw_softmax, DLT_BACKWARD, softmax_backward) < 0.15);
+    dlt_profile_destroy(profile);
+}
+
+static void another_precision_is_scaled_as_the_hardware_is(void **state)
+{
+    struct dlt_profile *profile = from_forward();
+    struct dlt_random random;
+    struct dlt_record record;
+    struct dlt_price single, half;
+
+    (void)state;
+    dlt_random_seed(&random, 37, 0);
+    record = draw_dense(&random);
+    record.u.matmul.m = 128;
+    record.u.matmul.k = 4000;
+    record.u.matmul.n = 4000;
+    single = price_of(profile, record, DLT_FORWARD);
+    record.dtype = DLT_FLOAT16;
+    half = price_of(profile, record, DLT_FORWARD);
+    assert_true(half.seconds < single.seconds && half.seconds > single.seconds / 12);
+    assert_true(half.sigma > 0.3);
+    assert_int_equal(half.basis, DLT_BASIS_ADAPTED);
+    dlt_profile_destroy(profile);
+}
+
+/* 64 x 256 x 56 x 56 elements read twice, written once: 0.617 GB at 4e11 bytes/s, 1.5 ms. */
+static void an_operator_nobody_measured_costs_what_the_devices_rates_say(void **state)
+{
+    struct dlt_profile *profile = from_forward();
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find("batch_norm"));
+    struct dlt_price price;
+
+    (void)state;
+    record.u.spatial.batch = 64;
+    record.u.spatial.in_channels = 256;
+    record.u.spatial.in_size[0] = record.u.spatial.in_size[1] = 56;
+    price = price_of(profile, record, DLT_FORWARD);
+    assert_near(price.seconds, 1.54e-3, 0.3e-3);
+    assert_int_equal(price.basis, DLT_BASIS_COST_MODEL);
+    assert_near(price.extrapolated, 1, 0);
+    assert_true(price.sigma >= 0.5);
+    dlt_profile_destroy(profile);
+}
+
+static void *price_many(void *profile)
+{
+    struct dlt_random random;
+    double *sum = calloc(1, sizeof *sum);
+
+    assert_non_null(sum);
+    dlt_random_seed(&random, 38, 0);
+    for (int i = 0; i < 300; i++)
+        *sum += price_of(profile, draw_dense(&random), DLT_FORWARD).seconds;
+    return sum;
+}
+
+static void threads_may_share_a_profile(void **state)
+{
+    struct dlt_profile *profile = from_forward();
+    pthread_t thread[4];
+    double *sum[4];
+
+    (void)state;
+    for (int t = 0; t < 4; t++)
+        assert_int_equal(pthread_create(&thread[t], NULL, price_many, profile), 0);
+    for (int t = 0; t < 4; t++)
+        pthread_join(thread[t], (void **)&sum[t]);
+    for (int t = 1; t < 4; t++)
+        assert_near(*sum[t], *sum[0], 0);
+    for (int t = 0; t < 4; t++)
+        free(sum[t]);
+    dlt_profile_destroy(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(backward_is_the_sum_of_its_measured_halves),
+        cmocka_unit_test(backward_is_what_a_step_takes_beyond_forward_and_updates),
+        cmocka_unit_test(an_update_of_all_parameters_costs_what_layers_taught),
+        cmocka_unit_test(backward_follows_from_forward_and_physics_and_is_wider),
+        cmocka_unit_test(another_precision_is_scaled_as_the_hardware_is),
+        cmocka_unit_test(an_operator_nobody_measured_costs_what_the_devices_rates_say),
+        cmocka_unit_test(threads_may_share_a_profile),
+    };
+
+    return cmocka_run_group_tests_name("price", tests, NULL, NULL);
+}

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "learned.h"
+#include "predict/checksum.h"
+
+/* XXH64 with seed 0 of nothing, of "abc", and of 39 bytes, as xxhsum prints them. */
+static void checksums_are_those_of_xxh64(void **state)
+{
+    (void)state;
+    assert_true(dlt_checksum("", 0, 0) == 0xef46db3751d8e999);
+    assert_true(dlt_checksum("abc", 3, 0) == 0x44bc2cf5ad770999);
+    assert_true(dlt_checksum("Nobody inspects the spammish repetition", 39, 0) ==
+                0xfbcea83c8a378bf1);
+}
+
+static struct dlt_corpus small_corpus(void)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_random random;
+
+    dlt_random_seed(&random, 11, 0);
+    add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+    add_rows(&corpus, &random, 60, draw_dense, DLT_FORWARD, 0, 0.02, NULL);
+    add_rows(&corpus, &random, 40, draw_softmax, DLT_FORWARD, 0, 0.02, NULL);
+    add_group(&corpus, "NVIDIA A100-PCIE-40GB", 0);
+    add_rows(&corpus, &random, 60, draw_dense, DLT_FORWARD, 0, 0.02, NULL);
+    return corpus;
+}
+
+static char *write_bytes(const void *bytes, size_t size)
+{
+    char *path = strdup("/tmp/dltime-test-profile-XXXXXX");
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_true(write(fd, bytes, size) == (ssize_t)size);
+    close(fd);
+    return path;
+}
+
+/* Loads bytes as a file and uses every section; -1 and the sentence where anything is refused. */
+static int use(const void *bytes, size_t size, struct dlt_error *error)
+{
+    char *path = write_bytes(bytes, size);
+    struct dlt_profile *profile = NULL;
+    int result = dlt_profile_load(path, &profile, error);
+
+    for (size_t e = 0; result == 0 && e < dlt_profile_entry_count(profile); e++) {
+        struct dlt_random random;
+        struct dlt_price price;
+
+        dlt_random_seed(&random, 1, 1);
+        for (int i = 0; i < 3; i++) {
+            struct dlt_record dense = draw_dense(&random), softmax = draw_softmax(&random);
+
+            dlt_profile_price(profile, e, &dense, &price);
+            dlt_profile_price(profile, e, &softmax, &price);
+        }
+    }
+    if (result == 0)
+        result = dlt_profile_check(profile, error);
+    dlt_profile_destroy(profile);
+    unlink(path);
+    free(path);
+    return result;
+}
+
+static void what_was_written_is_read_back(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    const struct dlt_train_settings settings = {.seed = 1, .threads = 1};
+    const struct dlt_step_parameters known = {.device_factor = 1.1, .dispatch_s = 7e-6};
+    struct dlt_step_parameters found;
+    struct dlt_profile_writer writer = {0};
+    struct dlt_profile *profile;
+    struct dlt_error error;
+    char path[] = "/tmp/dltime-test-profile-XXXXXX";
+    size_t entry = 9;
+
+    (void)state;
+    close(mkstemp(path));
+    assert_int_equal(dlt_train(&corpus, &settings, &writer, &error), 0);
+    assert_int_equal(dlt_profile_writer_step(&writer, 1, DLT_PYTORCH, &known), 0);
+    assert_int_equal(dlt_profile_writer_save(&writer, path, &error), 0);
+    dlt_profile_writer_clear(&writer);
+    assert_int_equal(dlt_profile_load(path, &profile, &error), 0);
+    assert_string_equal(dlt_profile_path(profile), path);
+    assert_int_equal(dlt_profile_entry_count(profile), 2);
+    assert_string_equal(dlt_profile_device(profile, 1)->name, "NVIDIA A100-PCIE-40GB");
+    assert_int_equal(dlt_profile_software(profile, 0)->timing, DLT_EVENTS_SINGLE);
+    assert_int_equal(dlt_profile_find(profile, "a100", 0, &entry, &error), 0);
+    assert_int_equal(entry, 1);
+    dlt_profile_step(profile, 1, DLT_PYTORCH, &found);
+    assert_near(found.device_factor, 1.1, 0);
+    dlt_profile_step(profile, 0, DLT_PYTORCH, &found);
+    assert_near(found.networks, 0, 0);
+    assert_near(found.device_factor, 1, 0);
+    dlt_profile_destroy(profile);
+    unlink(path);
+    dlt_corpus_clear(&corpus);
+}
+
+static void a_device_is_asked_for_by_name_or_is_the_only_one(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_profile *profile = learned(&corpus, DLT_METHOD_COST);
+    struct dlt_error error;
+    size_t entry;
+
+    (void)state;
+    assert_int_equal(dlt_profile_find(profile, NULL, 0, &entry, &error), -1);
+    assert_string_equal(error.text, "paper.dlp: holds several devices; name one of: Tesla "
+                                    "V100-SXM2-16GB, NVIDIA A100-PCIE-40GB");
+    assert_int_equal(dlt_profile_find(profile, "h100", 0, &entry, &error), -1);
+    assert_string_equal(
+        error.text,
+        "paper.dlp: has no device \"h100\"; it has: Tesla V100-SXM2-16GB, NVIDIA A100-PCIE-40GB");
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
+static void a_cpu_is_found_by_its_nearest_thread_count(void **state)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    struct dlt_random random;
+    struct dlt_error error;
+    size_t entry = 9;
+
+    (void)state;
+    dlt_random_seed(&random, 1, 0);
+    for (int threads = 1; threads <= 8; threads *= 2) {
+        add_group(&corpus, "Paper CPU", threads);
+        add_rows(&corpus, &random, 12, draw_dense, DLT_FORWARD, 0, 0, NULL);
+    }
+    profile = learned(&corpus, DLT_METHOD_COST);
+    assert_int_equal(dlt_profile_find(profile, NULL, 2, &entry, &error), 0);
+    assert_int_equal(dlt_profile_threads(profile, entry), 2);
+    assert_int_equal(dlt_profile_find(profile, "Paper CPU", 64, &entry, &error), 0);
+    assert_int_equal(dlt_profile_threads(profile, entry), 8);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
+static void a_file_cut_anywhere_is_refused(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_error error;
+    size_t size;
+    unsigned char *bytes = learned_bytes(&corpus, DLT_METHOD_AUTO, 1, 1, &size);
+
+    (void)state;
+    assert_int_equal(use(bytes, size, &error), 0);
+    for (size_t cut = 0; cut < size; cut += cut < 2048 ? 61 : 1999) {
+        assert_int_equal(use(bytes, cut, &error), -1);
+        assert_non_null(strstr(error.text, cut < 16 ? "is not a profile" : "is cut short"));
+    }
+    free(bytes);
+    dlt_corpus_clear(&corpus);
+}
+
+static void a_flipped_bit_anywhere_is_noticed(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_error error;
+    size_t size;
+    unsigned char *bytes = learned_bytes(&corpus, DLT_METHOD_AUTO, 1, 1, &size);
+
+    (void)state;
+    for (size_t at = 0; at < size; at += at < 2048 ? 7 : 397) {
+        bytes[at] ^= 0x10;
+        assert_int_equal(use(bytes, size, &error), -1);
+        bytes[at] ^= 0x10;
+    }
+    bytes[size - 8] ^= 1;
+    assert_int_equal(use(bytes, size, &error), -1);
+    assert_non_null(strstr(error.text, "was altered (its checksum is wrong); copy the profile"));
+    free(bytes);
+    dlt_corpus_clear(&corpus);
+}
+
+static void a_newer_format_is_named(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_error error;
+    size_t size;
+    unsigned char *bytes = learned_bytes(&corpus, DLT_METHOD_COST, 1, 1, &size);
+    struct dlt_file_header header;
+
+    (void)state;
+    memcpy(&header, bytes, sizeof header);
+    header.version = DLT_PROFILE_VERSION + 1;
+    memcpy(bytes, &header, sizeof header);
+    assert_int_equal(use(bytes, size, &error), -1);
+    assert_non_null(strstr(error.text, "written by a newer dltime (profile format 2, this one "
+                                       "reads up to 1); upgrade dltime"));
+    assert_int_equal(use("{\"format\":\"dltime-measurements\"}\n", 33, &error), -1);
+    assert_non_null(strstr(error.text, "is not a profile of dltime"));
+    free(bytes);
+    dlt_corpus_clear(&corpus);
+}
+
+/* Right checksums over wrong contents: whatever comes out, nothing outside the file is read (the
+ * sanitizers would tell) and no walk is endless. */
+static void forged_contents_do_no_harm(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_random random;
+    struct dlt_error error;
+    struct dlt_file_header header;
+    struct dlt_file_section *section;
+    size_t size;
+    unsigned char *bytes = learned_bytes(&corpus, DLT_METHOD_AUTO, 1, 1, &size);
+    unsigned char *forged = malloc(size);
+
+    (void)state;
+    assert_non_null(forged);
+    dlt_random_seed(&random, 9, 0);
+    for (int round = 0; round < 300; round++) {
+        memcpy(forged, bytes, size);
+        for (int change = 0; change < 3; change++) {
+            size_t within = dlt_random_below(&random, 2) ? size : 4096;
+
+            forged[dlt_random_below(&random, within)] = (unsigned char)dlt_random_next(&random);
+        }
+        memcpy(&header, bytes, sizeof header);
+        section = (void *)(forged + header.section_offset);
+        for (uint32_t i = 0; i < header.section_count; i++)
+            if (section[i].offset <= size && section[i].size <= size - section[i].offset)
+                section[i].checksum = dlt_checksum(forged + section[i].offset, section[i].size, i);
+        memcpy(&header, forged, sizeof header);
+        header.directory_checksum = 0;
+        header.directory_checksum = dlt_checksum(&header, sizeof header, 0);
+        if (header.directory_size >= sizeof header && header.directory_size <= size)
+            header.directory_checksum =
+                dlt_checksum(forged + sizeof header, header.directory_size - sizeof header,
+                             header.directory_checksum);
+        memcpy(forged, &header, sizeof header);
+        use(forged, size, &error);
+    }
+    free(forged);
+    free(bytes);
+    dlt_corpus_clear(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksums_are_those_of_xxh64),
+        cmocka_unit_test(what_was_written_is_read_back),
+        cmocka_unit_test(a_device_is_asked_for_by_name_or_is_the_only_one),
+        cmocka_unit_test(a_cpu_is_found_by_its_nearest_thread_count),
+        cmocka_unit_test(a_file_cut_anywhere_is_refused),
+        cmocka_unit_test(a_flipped_bit_anywhere_is_noticed),
+        cmocka_unit_test(a_newer_format_is_named),
+        cmocka_unit_test(forged_contents_do_no_harm),
+    };
+
+    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+}
