@@ -53,7 +53,7 @@ configurations() {
     "$dlbench" "${options[@]}" --output c.jsonl --seed 6
     configurations a.jsonl >a
     cmp a <(configurations b.jsonl)
-    ! cmp -s a <(configurations c.jsonl)
+    run ! cmp -s a <(configurations c.jsonl)
 }
 
 @test "killed in the middle and resumed, the file is whole and nothing is measured twice" {
@@ -161,7 +161,7 @@ configurations() {
     grep -Eq '^  lenet5 +16 +21 ' <<<"$output"
     grep -Eq '^  resnet8 +4 +12 ' <<<"$output"
     jq -es 'length == 3 and .[0].format == "dltime-runs"
-            and .[1].model == "lenet5,batch=16,samples=100,epochs=3" and .[1].batch == 16
+            and .[1].model == "lenet5" and .[1].batch == 16
             and (.[1:] | all(.pass == "step" and .framework == "none" and .precision == "float32"
                  and .threads >= 1 and .devices == 1 and .step_ms > 0 and .forward_ms > 0
                  and .backward_ms > .forward_ms / 4 and .memory_mib > 1

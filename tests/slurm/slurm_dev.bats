@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # scripts/slurm-dev: the cluster on which everything else is tested.
-#
-# shellcheck disable=SC2016 # the job's shell expands what stands in single quotes
-# shellcheck disable=SC2154 # source_dir is the helper's
 
 load helper
 
