@@ -250,7 +250,8 @@ static void fill_run(const struct bench_session *session, const struct dlt_model
                      const char *spec, int64_t batch, struct history *history, struct dlt_run *run)
 {
     memset(run, 0, sizeof *run);
-    dlt_text_copy(run->model, sizeof run->model, spec);
+    /* The file or name alone: its settings have fields of their own in the row. */
+    snprintf(run->model, sizeof run->model, "%.*s", (int)strcspn(spec, ","), spec);
     dlt_text_copy(run->device, sizeof run->device, session->device.name);
     dlt_text_copy(run->precision, sizeof run->precision,
                   dlt_precision_names[model->training.precision]);
