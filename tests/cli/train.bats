@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# dltime train and dltime evaluate, as a shell sees them.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BUILD="${BUILD:-$BATS_TEST_DIRNAME/../../build}"
+    dltime="$BUILD/dltime"
+    data="${DLTIME_DATA:-$BATS_TEST_DIRNAME/../../../shared/data}"
+    cd "$BATS_TEST_TMPDIR" || return
+}
+
+# rows FILE COUNT FIRST: a device on paper: 10 us + MACs at 2.5e12 a second for fully connected
+# layers, 10 us + bytes at 4e11 a second for softmax, each off by up to 2 %.
+rows() {
+    awk -v count="$2" -v first="$3" 'BEGIN {
+        print "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"Tesla V100-SXM2-16GB\"," \
+            "\"vendor\":\"nvidia\",\"architecture\":\"volta\",\"sms\":80,\"cores_per_sm\":64,\"clock_mhz\":1530," \
+            "\"memory_gib\":16,\"memory_bandwidth_gbs\":900,\"peak_fp32_gflops\":15700}," \
+            "\"software\":{\"framework\":\"paper 1\",\"backend\":\"paper\",\"timing\":\"events_single\"},\"source\":\"paper\"}"
+        for (i = first; i < first + count; i++) {
+            m = 1 + (i * 37) % 128; k = 32 + (i * 1009) % 4000; n = 32 + (i * 2003) % 4000
+            off = 1 + ((i * 7919) % 41 - 20) / 1000
+            printf "{\"op\":\"dense\",\"pass\":\"forward\",\"dtype\":\"float32\",\"batch\":%d,\"in_features\":%d," \
+                "\"out_features\":%d,\"median_ms\":%.6f}\n", m, k, n, (0.01 + m * k * n / 2.5e9) * off
+            r = 1 + (i * 811) % 30000; c = 16 + (i * 331) % 2000
+            printf "{\"op\":\"softmax\",\"pass\":\"forward\",\"dtype\":\"float32\",\"rows\":%d,\"columns\":%d," \
+                "\"median_ms\":%.6f}\n", r, c, (0.01 + 8 * r * c / 4e8) * off
+        }
+    }' >"$1"
+}
+
+@test "train makes a profile that evaluate finds right on rows it never saw" {
+    rows few.jsonl 80 0
+    rows new.jsonl 100 5000
+    run --separate-stderr "$dltime" train few.jsonl --output few.dlp
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+    [[ "$stderr" == *"DEVICE"*"OPERATOR"*"ROWS"*"MAPE"*"RESTS ON"* ]]
+    [[ "$stderr" == *"Tesla V100-SXM2-16GB"*"dense"*"80"*"measured"* ]]
+    "$dltime" evaluate --profile few.dlp new.jsonl --json >out.json
+    jq -e '.groups | length == 2 and (map(.op) | sort) == ["dense", "softmax"]
+           and all(.[]; .kind == "operator" and .device == "Tesla V100-SXM2-16GB"
+                   and .pass == "forward" and .dtype == "float32" and .n == 100 and .skipped == 0
+                   and .mape < 0.06 and .median_ape <= .mape * 1.5 and .rmse_ms >= .mae_ms
+                   and .coverage90 > 0.7 and .mean_width > 0 and .mean_width < 1)' out.json
+    jq -e '.all.n == 200 and .all.mape < 0.06 and .all.r2 > 0.98' out.json
+    run "$dltime" evaluate --profile few.dlp new.jsonl
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"RMSE ms"*"dense"*"measured"* ]]
+}
+
+@test "the same seed gives the same bytes, whatever the threads; another does not" {
+    rows few.jsonl 60 0
+    export SOURCE_DATE_EPOCH=1700000000
+    "$dltime" train few.jsonl --output a.dlp --threads 1 2>/dev/null
+    "$dltime" train few.jsonl --output b.dlp --threads 3 2>/dev/null
+    "$dltime" train few.jsonl --output c.dlp --seed 2 2>/dev/null
+    cmp a.dlp b.dlp
+    run ! cmp -s a.dlp c.dlp
+}
+
+@test "every method trains; linear regression is the worst of them" {
+    rows some.jsonl 200 0
+    rows new.jsonl 100 5000
+    for method in auto mlp linear cost; do
+        "$dltime" train some.jsonl --output "$method.dlp" --method "$method" 2>/dev/null
+        "$dltime" evaluate --profile "$method.dlp" new.jsonl --json | jq .all.mape >"$method"
+    done
+    jq -en --argjson auto "$(cat auto)" --argjson linear "$(cat linear)" '$auto <= $linear'
+}
+
+@test "wrong usage says what is wrong and leaves no file" {
+    rows few.jsonl 20 0
+    run --separate-stderr "$dltime" train --output x.dlp
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"at least one file"* ]]
+    run --separate-stderr "$dltime" train few.jsonl
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--output PROFILE"* ]]
+    run --separate-stderr "$dltime" train few.jsonl --output x.dlp --method magic
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--method is auto, mlp, linear, cost"* ]]
+    run --separate-stderr "$dltime" train few.jsonl --output x.dlp --seed -1
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--seed takes a whole number"* ]]
+    run --separate-stderr "$dltime" train missing.jsonl --output x.dlp
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"missing.jsonl: No such file"* ]]
+    run --separate-stderr "$dltime" train few.jsonl --output no/such/folder/x.dlp
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"cannot be written"* ]]
+    run --separate-stderr "$dltime" evaluate few.jsonl
+    [ "$status" -eq 2 ]
+    run --separate-stderr "$dltime" evaluate --profile few.jsonl few.jsonl
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"is not a profile of dltime"* ]]
+    run ! grep -q dlp <(ls -A)
+}
+
+@test "a file of a killed job is used up to its half line; a malformed row is named" {
+    rows few.jsonl 30 0
+    printf '{"op":"dense","pass":"forw' >>few.jsonl
+    run --separate-stderr "$dltime" train few.jsonl --output few.dlp
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"few.jsonl: the last line is cut short and was skipped"* ]]
+    rows bad.jsonl 30 0
+    sed -i '4s/"batch":[0-9]*/"batch":"many"/' bad.jsonl
+    run --separate-stderr "$dltime" train bad.jsonl --output bad.dlp
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"bad.jsonl: line 4: batch"* ]]
+    [ ! -e bad.dlp ]
+}
+
+@test "a profile that was cut or altered is refused by name" {
+    rows few.jsonl 40 0
+    "$dltime" train few.jsonl --output few.dlp 2>/dev/null
+    head -c 3000 few.dlp >cut.dlp
+    run --separate-stderr "$dltime" evaluate --profile cut.dlp few.jsonl
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"cut.dlp: is cut short"* ]]
+    cp few.dlp altered.dlp
+    printf 'x' | dd of=altered.dlp bs=1 seek=$(($(stat -c %s few.dlp) - 9)) conv=notrunc status=none
+    run --separate-stderr "$dltime" evaluate --profile altered.dlp few.jsonl
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"was altered"* ]]
+}
+
+@test "timing conventions are not mixed: rows of another one are skipped" {
+    rows few.jsonl 40 0
+    sed 's/events_single/host_synchronous/' few.jsonl >host.jsonl
+    "$dltime" train few.jsonl --output few.dlp 2>/dev/null
+    "$dltime" evaluate --profile few.dlp host.jsonl --json >out.json
+    jq -e '.all.n == 0 and .all.skipped == 80 and .all.mape == null' out.json
+}
+
+@test "a K80's fully connected layers: below the paper's error from a fifth of the rows" {
+    file="$data/justus2018/tesla-k80.dense.jsonl.gz"
+    [ -e "$file" ] || skip "no measurements in $data; set DLTIME_DATA"
+    gzip -dc "$file" | awk 'NR == 1 || NR % 5 == 0' >train.jsonl
+    gzip -dc "$file" | awk 'NR == 1 || NR % 5 == 2' >test.jsonl
+    "$dltime" train train.jsonl --output k80.dlp 2>/dev/null
+    "$dltime" evaluate --profile k80.dlp test.jsonl --json >out.json
+    # Justus et al. 2018: 0.145 ms from four times the rows.
+    jq -e '.all.n > 3900 and .all.rmse_ms < 0.145 and .all.mape < 0.05
+           and .all.coverage90 > 0.85 and .all.coverage90 < 0.95' out.json
+}
