@@ -287,6 +287,19 @@ int dlt_builder_twin(const struct dlt_builder *b, int last, int part)
     return counts.parameters > 0 || b->graph->node[node].weights_of != node ? node : -1;
 }
 
+double dlt_builder_parameters(const struct dlt_builder *b)
+{
+    double parameters = 0;
+
+    for (size_t i = 0; i < b->graph->node_count; i++) {
+        struct dlt_node_counts counts;
+
+        dlt_node_count(b->graph, i, false, &counts);
+        parameters += counts.parameters;
+    }
+    return parameters;
+}
+
 size_t dlt_builder_node_count(const struct dlt_builder *b)
 {
     return b->graph->node_count;

@@ -52,6 +52,8 @@ const struct dlt_node *dlt_builder_node(const struct dlt_builder *builder, int n
  * that part `part` has its parameters from; -1: it has none. */
 int dlt_builder_twin(const struct dlt_builder *builder, int last, int part);
 size_t dlt_builder_node_count(const struct dlt_builder *builder);
+/* Elements of all parameters so far, shared ones once. */
+double dlt_builder_parameters(const struct dlt_builder *builder);
 
 /* Adds a sentence to the graph's notes: what whoever asks for the network should know of it. */
 __attribute__((format(printf, 2, 3))) void dlt_builder_note(struct dlt_builder *builder,

@@ -19,11 +19,16 @@ struct dlt_model_source {
 
 struct dlt_loader {
     const char *suffix; /* ".json" */
-    /* Fills model->source, what the file says of model->training, and model->name if the file has
-     * one. data: size bytes and a NUL behind them; stays the caller's. */
-    int (*load)(struct dlt_model *model, const char *data, size_t size, struct dlt_error *error);
+    /* Whether the file may be one of this format, by its first bytes (at least one). */
+    bool (*recognise)(const unsigned char *begin, size_t size);
+    /* Both fill model->source, what the file says of model->training, and model->name if the file
+     * has one. text: of a format that is read as a whole; size bytes and a NUL behind them, the
+     * caller's. file: of one that is not; the caller's as well. */
+    int (*text)(struct dlt_model *model, const char *data, size_t size, struct dlt_error *error);
+    int (*file)(struct dlt_model *model, int fd, int64_t size, struct dlt_error *error);
 };
 
+int dlt_spec_onnx_load(struct dlt_model *model, int fd, int64_t size, struct dlt_error *error);
 int dlt_spec_json_load(struct dlt_model *model, const char *data, size_t size,
                        struct dlt_error *error);
 

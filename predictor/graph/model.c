@@ -19,7 +19,25 @@
 
 #define MOST_BYTES ((size_t)64 << 20)
 
-static const struct dlt_loader loaders[] = {{".json", dlt_spec_json_load}};
+static bool recognise_json(const unsigned char *begin, size_t size)
+{
+    size_t i = 0;
+
+    while (i < size && strchr(" \t\r\n", begin[i]))
+        i++;
+    return i < size && (begin[i] == '{' || begin[i] == '[');
+}
+
+/* ModelProto begins with its ir_version, a small number, in all files that were ever written. */
+static bool recognise_onnx(const unsigned char *begin, size_t size)
+{
+    return size > 1 && begin[0] == 0x08 && begin[1] < 0x80;
+}
+
+static const struct dlt_loader loaders[] = {
+    {".json", recognise_json, dlt_spec_json_load, NULL},
+    {".onnx", recognise_onnx, NULL, dlt_spec_onnx_load},
+};
 enum { LOADERS = sizeof loaders / sizeof *loaders };
 
 static char models_folder[PATH_MAX];
@@ -80,7 +98,7 @@ static int fail_unknown(const char *name, const char *folder, struct dlt_error *
     else
         dlt_fail(error,
                  "%.80s: no model of that name is shipped (see dltime models); a file's name "
-                 "contains a slash or ends in .json",
+                 "contains a slash or ends in .json or .onnx",
                  name);
     for (size_t i = 0; i < count; i++)
         free(names[i]);
@@ -133,16 +151,23 @@ static char *stem(const char *path)
     return strndup(base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
-/* By the name's end; a file of another name is taken for JSON, the first. */
-static const struct dlt_loader *loader_of(const char *path)
+/* By the name's end, else by the first bytes; what looks like nothing is taken for JSON. */
+static const struct dlt_loader *loader_of(const char *path, int fd)
 {
+    unsigned char begin[256];
+    ssize_t got = pread(fd, begin, sizeof begin, 0);
+
     for (size_t i = 0; i < LOADERS; i++)
         if (ends_in(path, loaders[i].suffix))
+            return &loaders[i];
+    for (size_t i = 0; got > 0 && i < LOADERS; i++)
+        if (loaders[i].recognise(begin, (size_t)got))
             return &loaders[i];
     return &loaders[0];
 }
 
-static int load_file(struct dlt_model *model, struct dlt_error *error)
+static int load_text(struct dlt_model *model, const struct dlt_loader *loader,
+                     struct dlt_error *error)
 {
     char *data = NULL;
     size_t size = 0;
@@ -150,10 +175,31 @@ static int load_file(struct dlt_model *model, struct dlt_error *error)
 
     if (dlt_file_read(model->path, MOST_BYTES, &data, &size, error))
         return -1;
-    status = loader_of(model->path)->load(model, data, size, error);
+    status = loader->text(model, data, size, error);
     free(data);
+    return status ? dlt_fail_in(error, "%s: ", model->path) : 0;
+}
+
+static int load_file(struct dlt_model *model, struct dlt_error *error)
+{
+    const struct dlt_loader *loader;
+    int64_t size;
+    int status;
+    int fd = dlt_file_open(model->path, &size, error);
+
+    if (fd < 0)
+        return -1;
+    loader = loader_of(model->path, fd);
+    if (loader->text) {
+        status = load_text(model, loader, error);
+    } else {
+        status = loader->file(model, fd, size, error);
+        if (status)
+            dlt_fail_in(error, "%s: ", model->path);
+    }
+    close(fd);
     if (status)
-        return dlt_fail_in(error, "%s: ", model->path);
+        return -1;
     if (!model->name && !(model->name = stem(model->path)))
         return dlt_fail_memory(error);
     return 0;

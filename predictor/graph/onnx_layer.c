@@ -1,0 +1,612 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Layers with parameters: convolutions, products, norms, recurrent ones. */
+#include <stdio.h>
+#include <string.h>
+
+#include "graph/onnx_build.h"
+#include "graph/op.h"
+
+/* The name of an operator for 1, 2 or 3 spatial dimensions. */
+static const char *spatial_name(char name[48], const char *base, int dims)
+{
+    snprintf(name, 48, "%s%dd", base, dims);
+    return name;
+}
+
+static int spatial_rank(struct dlt_onnx_build *b, int rank)
+{
+    if (rank < 3 || rank > 5)
+        return dlt_fail(b->error, "its input has %d dimensions; 3 to 5 are understood", rank);
+    return rank - 2;
+}
+
+/* auto_pad, as TensorFlow pads: out = ceil(in / stride). */
+static int auto_padding(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
+                        const int64_t *kernel, struct dlt_onnx_layer *layer)
+{
+    const char *kind = dlt_onnx_word(b, "auto_pad", "NOTSET");
+    struct dlt_onnx_ints stride, dilation;
+
+    if (strncmp(kind, "SAME", 4) != 0)
+        return 0;
+    dlt_onnx_ints(b, "strides", &stride);
+    dlt_onnx_ints(b, "dilations", &dilation);
+    for (int d = 0; d < x->rank - 2; d++) {
+        int64_t step = (size_t)d < stride.count ? stride.value[d] : 1;
+        int64_t apart = (size_t)d < dilation.count ? dilation.value[d] : 1;
+        int64_t size = x->dim[d + 2], total;
+
+        if (step < 1 || apart < 1 || step > INT32_MAX || apart > INT32_MAX || kernel[d] > INT32_MAX)
+            return dlt_fail(b->error, "strides and dilations range from 1 to 2147483647");
+        total = ((size + step - 1) / step - 1) * step + apart * (kernel[d] - 1) + 1 - size;
+        total = total > 0 ? total : 0;
+        dlt_onnx_set_at(layer, "padding", 2 * (size_t)d,
+                        strcmp(kind, "SAME_LOWER") == 0 ? total - total / 2 : total / 2);
+        dlt_onnx_set_at(layer, "padding", 2 * (size_t)d + 1,
+                        strcmp(kind, "SAME_LOWER") == 0 ? total / 2 : total - total / 2);
+    }
+    return 0;
+}
+
+static int check_window(struct dlt_onnx_build *b, const char *what, int64_t value, int64_t least)
+{
+    if (value < least || value > 1 << 24)
+        return dlt_fail(b->error, "%s: a size of %lld; it ranges from %lld to 16777216", what,
+                        (long long)value, (long long)least);
+    return 0;
+}
+
+/* kernel, stride, padding and dilation of a window over x. */
+static int set_window(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
+                      const int64_t *kernel, struct dlt_onnx_layer *layer)
+{
+    static const struct {
+        const char *theirs, *ours;
+        int64_t least;
+    } lists[] = {{"strides", "stride", 1},
+                 {"dilations", "dilation", 1},
+                 {"output_padding", "output_padding", 0}};
+    int dims = x->rank - 2;
+    struct dlt_onnx_ints pads;
+
+    for (int d = 0; d < dims; d++) {
+        if (check_window(b, "kernel_shape", kernel[d], 1))
+            return -1;
+        dlt_onnx_set_at(layer, "kernel_size", (size_t)d, kernel[d]);
+        dlt_onnx_set_at(layer, "stride", (size_t)d, 1);
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        struct dlt_onnx_ints list;
+
+        if (!dlt_onnx_ints(b, lists[i].theirs, &list))
+            continue;
+        if (list.count != (size_t)dims)
+            return dlt_fail(b->error, "%s has %zu numbers for %d dimensions", lists[i].theirs,
+                            list.count, dims);
+        for (size_t d = 0; d < list.count; d++) {
+            if (check_window(b, lists[i].theirs, list.value[d], lists[i].least))
+                return -1;
+            dlt_onnx_set_at(layer, lists[i].ours, d, list.value[d]);
+        }
+    }
+    if (dlt_onnx_ints(b, "pads", &pads) && pads.count != 2 * (size_t)dims)
+        return dlt_fail(b->error, "pads has %zu numbers for %d dimensions", pads.count, dims);
+    for (size_t d = 0; d < pads.count; d++) {
+        if (check_window(b, "pads", pads.value[d], 0))
+            return -1;
+        dlt_onnx_set_at(layer, "padding", 2 * (d % (size_t)dims) + d / (size_t)dims, pads.value[d]);
+    }
+    return auto_padding(b, x, kernel, layer);
+}
+
+static int add_one(struct dlt_onnx_build *b, struct dlt_onnx_layer *layer, int x)
+{
+    return dlt_onnx_bind(b, 0, dlt_onnx_add(b, layer, &x, 1)) ? -1 : 1;
+}
+
+/* Conv and ConvTranspose: W is [out, in / groups, ...], or [in, out / groups, ...]. */
+static int layer_convolution(struct dlt_onnx_build *b)
+{
+    bool transposed = strcmp(b->node->op, "ConvTranspose") == 0;
+    struct dlt_onnx_value *in = dlt_onnx_input(b, 0), *weight = dlt_onnx_input(b, 1);
+    struct dlt_onnx_tensor room, weight_room;
+    const struct dlt_onnx_tensor *x, *w;
+    struct dlt_onnx_layer layer;
+    int64_t groups = dlt_onnx_integer(b, "group", 1), in_channels, out_channels;
+    char name[48];
+    int tensor, dims;
+
+    if (!in || !weight)
+        return dlt_fail(b->error, "needs an input and a weight");
+    x = dlt_onnx_shape(b, in, &room);
+    w = dlt_onnx_shape(b, weight, &weight_room);
+    dims = spatial_rank(b, x->rank);
+    if (dims < 0)
+        return -1;
+    if (w->rank != x->rank)
+        return dlt_fail(b->error, "its weight has %d dimensions, its input %d", w->rank, x->rank);
+    if (groups < 1 || groups > INT32_MAX || w->count == 0)
+        return dlt_fail(b->error, "a weight without elements, or %lld groups", (long long)groups);
+    out_channels = transposed ? w->dim[1] * groups : w->dim[0];
+    in_channels = transposed ? w->dim[0] : w->dim[1] * groups;
+    if (x->dim[1] != in_channels || out_channels > INT32_MAX)
+        return dlt_fail(b->error, "its weight is for %lld channels, its input has %lld",
+                        (long long)in_channels, (long long)x->dim[1]);
+    layer = dlt_onnx_layer(spatial_name(name, transposed ? "conv_transpose" : "conv", dims));
+    layer.weight = weight;
+    layer.bias = dlt_onnx_input(b, 2);
+    dlt_onnx_set(&layer, "out_channels", out_channels);
+    dlt_onnx_set(&layer, "groups", groups);
+    dlt_onnx_set(&layer, "bias", layer.bias != NULL);
+    if (set_window(b, x, w->dim + 2, &layer))
+        return -1;
+    tensor = dlt_onnx_tensor(b, in);
+    return tensor < 0 ? -1 : add_one(b, &layer, tensor);
+}
+
+static int layer_pool(struct dlt_onnx_build *b)
+{
+    struct dlt_onnx_value *in = dlt_onnx_input(b, 0);
+    bool max = strcmp(b->node->op, "MaxPool") == 0;
+    struct dlt_onnx_tensor room;
+    const struct dlt_onnx_tensor *x;
+    struct dlt_onnx_layer layer;
+    struct dlt_onnx_ints kernel;
+    char name[48];
+    int tensor, dims;
+
+    if (!in)
+        return dlt_fail(b->error, "needs an input");
+    x = dlt_onnx_shape(b, in, &room);
+    dims = spatial_rank(b, x->rank);
+    if (dims < 0)
+        return -1;
+    if (!dlt_onnx_ints(b, "kernel_shape", &kernel) || kernel.count != (size_t)dims)
+        return dlt_fail(b->error, "kernel_shape has %zu numbers for %d dimensions", kernel.count,
+                        dims);
+    layer = dlt_onnx_layer(spatial_name(name, max ? "max_pool" : "avg_pool", dims));
+    dlt_onnx_set(&layer, "ceil_mode", dlt_onnx_integer(b, "ceil_mode", 0) != 0);
+    dlt_onnx_set(&layer, "count_include_pad", dlt_onnx_integer(b, "count_include_pad", 0) != 0);
+    if (set_window(b, x, kernel.value, &layer))
+        return -1;
+    tensor = dlt_onnx_tensor(b, in);
+    return tensor < 0 ? -1 : add_one(b, &layer, tensor);
+}
+
+static int layer_global_pool(struct dlt_onnx_build *b)
+{
+    struct dlt_onnx_value *in = dlt_onnx_input(b, 0);
+    bool max = strcmp(b->node->op, "GlobalMaxPool") == 0;
+    struct dlt_onnx_layer layer;
+    char name[48];
+    int tensor, dims;
+
+    if (!in)
+        return dlt_fail(b->error, "needs an input");
+    tensor = dlt_onnx_tensor(b, in);
+    if (tensor < 0)
+        return -1;
+    dims = spatial_rank(b, dlt_builder_tensor(b->builder, tensor)->rank);
+    if (dims < 0)
+        return -1;
+    layer =
+        dlt_onnx_layer(spatial_name(name, max ? "adaptive_max_pool" : "adaptive_avg_pool", dims));
+    for (int d = 0; d < dims; d++)
+        dlt_onnx_set_at(&layer, "output_size", (size_t)d, 1);
+    return add_one(b, &layer, tensor);
+}
+
+/* ---- products ---- */
+
+static int add_bias(struct dlt_onnx_build *b, int x, const struct dlt_onnx_value *bias)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("add");
+    struct dlt_onnx_value copy = *bias;
+    int input[2] = {x, dlt_onnx_tensor(b, &copy)};
+
+    return input[1] < 0 ? -1 : dlt_onnx_add(b, &layer, input, 2);
+}
+
+int dlt_onnx_dense(struct dlt_onnx_build *b, int x, const struct dlt_onnx_value *weight,
+                   const struct dlt_onnx_value *bias, int64_t out_features)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("dense");
+    bool fits = bias && bias->kind == DLT_ONNX_PARAMETER && bias->constant->count == out_features;
+    const struct dlt_tensor *t = dlt_builder_tensor(b->builder, x);
+    int64_t in = t->rank > 0 ? t->dim[t->rank - 1] : 0;
+    int out;
+
+    if ((double)weight->constant->count != (double)in * (double)out_features)
+        return dlt_fail(b->error, "its weight has %lld elements; %lld inputs need %.0f",
+                        (long long)weight->constant->count, (long long)in,
+                        (double)in * (double)out_features);
+    layer.weight = weight;
+    layer.bias = fits ? bias : NULL;
+    dlt_onnx_set(&layer, "out_features", out_features);
+    dlt_onnx_set(&layer, "bias", fits);
+    out = dlt_onnx_add(b, &layer, &x, 1);
+    return out < 0 || !bias || fits ? out : add_bias(b, out, bias);
+}
+
+/* The last two dimensions changed places. */
+static int turned(struct dlt_onnx_build *b, int x)
+{
+    struct dlt_onnx_value value = {.kind = DLT_ONNX_TENSOR, .tensor = x};
+    struct dlt_onnx_tensor shape, room;
+    int64_t last;
+
+    shape = *dlt_onnx_shape(b, &value, &room);
+    if (shape.rank < 2)
+        return x;
+    last = shape.dim[shape.rank - 1];
+    shape.dim[shape.rank - 1] = shape.dim[shape.rank - 2];
+    shape.dim[shape.rank - 2] = last;
+    return dlt_onnx_add_given(b, DLT_ONNX_GIVEN_PERMUTE, &shape, &x, 1);
+}
+
+/* A vector as a matrix of one row, or of one column; the product loses that dimension again. */
+static int as_matrix(struct dlt_onnx_build *b, int x, bool column)
+{
+    struct dlt_onnx_value value = {.kind = DLT_ONNX_TENSOR, .tensor = x};
+    struct dlt_onnx_tensor shape, room;
+
+    shape = *dlt_onnx_shape(b, &value, &room);
+    if (shape.rank != 1)
+        return x;
+    shape.rank = 2;
+    shape.dim[1] = column ? 1 : shape.dim[0];
+    shape.dim[0] = column ? shape.dim[0] : 1;
+    return dlt_onnx_add_given(b, DLT_ONNX_GIVEN_RESHAPE, &shape, &x, 1);
+}
+
+static int product_of_tensors(struct dlt_onnx_build *b, const int side[2], int *out)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("matmul");
+    bool row = dlt_builder_tensor(b->builder, side[0])->rank == 1;
+    bool column = dlt_builder_tensor(b->builder, side[1])->rank == 1;
+    int input[2] = {as_matrix(b, side[0], false), as_matrix(b, side[1], true)};
+    struct dlt_onnx_value value = {.kind = DLT_ONNX_TENSOR};
+    struct dlt_onnx_tensor shape, room;
+
+    if (input[0] < 0 || input[1] < 0)
+        return -1;
+    value.tensor = *out = dlt_onnx_add(b, &layer, input, 2);
+    if (*out < 0 || (!row && !column))
+        return *out;
+    shape = *dlt_onnx_shape(b, &value, &room);
+    shape.rank -= row + column;
+    if (row && !column)
+        shape.dim[shape.rank - 1] = room.dim[room.rank - 1];
+    *out = dlt_onnx_add_given(b, DLT_ONNX_GIVEN_RESHAPE, &shape, out, 1);
+    return *out;
+}
+
+/* x W, a layer with W as its weight where W is a matrix of parameters. */
+static int product(struct dlt_onnx_build *b, bool turn_left, bool turn_right,
+                   const struct dlt_onnx_value *bias)
+{
+    struct dlt_onnx_value *left = dlt_onnx_input(b, 0), *right = dlt_onnx_input(b, 1);
+    int side[2], out;
+
+    if (!left || !right)
+        return dlt_fail(b->error, "needs two factors");
+    side[0] = dlt_onnx_tensor(b, left);
+    if (side[0] < 0 || (turn_left && (side[0] = turned(b, side[0])) < 0))
+        return -1;
+    if (right->kind == DLT_ONNX_PARAMETER && right->constant->rank == 2 &&
+        left->kind != DLT_ONNX_PARAMETER && dlt_builder_tensor(b->builder, side[0])->rank > 1)
+        return dlt_onnx_dense(b, side[0], right, bias, right->constant->dim[!turn_right]);
+    side[1] = dlt_onnx_tensor(b, right);
+    if (side[1] < 0 || (turn_right && (side[1] = turned(b, side[1])) < 0) ||
+        product_of_tensors(b, side, &out) < 0)
+        return -1;
+    return bias ? add_bias(b, out, bias) : out;
+}
+
+static int layer_matmul(struct dlt_onnx_build *b)
+{
+    bool turn_left = dlt_onnx_integer(b, "transA", 0) != 0;
+    bool turn_right = dlt_onnx_integer(b, "transB", 0) != 0;
+
+    return dlt_onnx_bind(b, 0, product(b, turn_left, turn_right, dlt_onnx_input(b, 2))) ? -1 : 1;
+}
+
+/* ---- norms ---- */
+
+static int layer_batch_norm(struct dlt_onnx_build *b)
+{
+    bool instance = strcmp(b->node->op, "InstanceNormalization") == 0;
+    struct dlt_onnx_layer layer = dlt_onnx_layer(instance ? "instance_norm" : "batch_norm");
+    int tensor = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1;
+
+    if (tensor < 0)
+        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
+    layer.weight = dlt_onnx_input(b, 1);
+    layer.bias = dlt_onnx_input(b, 2);
+    dlt_onnx_set(&layer, "affine", dlt_onnx_is_parameter(layer.weight));
+    return add_one(b, &layer, tensor);
+}
+
+/* layer_norm or rms_norm over the last `count` dimensions. */
+static int norm(struct dlt_onnx_build *b, const char *op, int x, int count,
+                const struct dlt_onnx_value *scale, const struct dlt_onnx_value *bias)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer(op);
+    const struct dlt_tensor *t = dlt_builder_tensor(b->builder, x);
+
+    if (count < 1 || count > t->rank)
+        return dlt_fail(b->error, "normalises %d of %d dimensions", count, t->rank);
+    dlt_onnx_set_list(&layer, "normalized_shape", t->dim + t->rank - count, (size_t)count);
+    dlt_onnx_set(&layer, "elementwise_affine", dlt_onnx_is_parameter(scale));
+    dlt_onnx_set(&layer, "bias", dlt_onnx_is_parameter(bias));
+    layer.weight = scale;
+    layer.bias = bias;
+    return dlt_onnx_add(b, &layer, &x, 1);
+}
+
+static int layer_norm(struct dlt_onnx_build *b)
+{
+    bool simple = strcmp(b->node->op, "SimplifiedLayerNormalization") == 0 ||
+                  strcmp(b->node->op, "RMSNormalization") == 0;
+    int x = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1, axis, rank;
+
+    if (x < 0)
+        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
+    rank = dlt_builder_tensor(b->builder, x)->rank;
+    if (dlt_onnx_axis(b, dlt_onnx_integer(b, "axis", -1), rank, &axis))
+        return -1;
+    x = norm(b, simple ? "rms_norm" : "layer_norm", x, rank - axis, dlt_onnx_input(b, 1),
+             simple ? NULL : dlt_onnx_input(b, 2));
+    return dlt_onnx_bind(b, 0, x) ? -1 : 1;
+}
+
+static int layer_group_norm(struct dlt_onnx_build *b)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("group_norm");
+    int x = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1;
+    int64_t groups = dlt_onnx_integer(b, "num_groups", dlt_onnx_integer(b, "groups", 1));
+
+    if (x < 0)
+        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
+    if (groups < 1 || groups > INT32_MAX)
+        return dlt_fail(b->error, "%lld groups", (long long)groups);
+    dlt_onnx_set(&layer, "num_groups", groups);
+    layer.weight = dlt_onnx_input(b, 1);
+    layer.bias = dlt_onnx_input(b, 2);
+    dlt_onnx_set(&layer, "affine", dlt_onnx_is_parameter(layer.weight));
+    return add_one(b, &layer, x);
+}
+
+static int sum_of(struct dlt_onnx_build *b, const int *input, size_t count)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("add");
+
+    return count == 1 ? input[0] : dlt_onnx_add(b, &layer, input, count);
+}
+
+/* input + skip (+ bias), then a norm. Outputs: the norm's, two that only gradients need, the sum.
+ */
+static int layer_skip_norm(struct dlt_onnx_build *b)
+{
+    bool simple = strcmp(b->node->op, "SkipSimplifiedLayerNormalization") == 0;
+    size_t bias = simple ? 3 : 4;
+    int input[3], sum;
+    size_t count = 0;
+
+    for (size_t k = 0; k < 3; k++) {
+        struct dlt_onnx_value *value = dlt_onnx_input(b, k < 2 ? k : bias);
+
+        if (!value && k < 2)
+            return dlt_fail(b->error, "needs an input and what skips");
+        if (!value)
+            continue;
+        input[count] = dlt_onnx_tensor(b, value);
+        if (input[count++] < 0)
+            return -1;
+    }
+    sum = sum_of(b, input, count);
+    if (sum < 0 || dlt_onnx_bind(b, 0,
+                                 norm(b, simple ? "rms_norm" : "layer_norm", sum, 1,
+                                      dlt_onnx_input(b, 2), simple ? NULL : dlt_onnx_input(b, 3))))
+        return -1;
+    return dlt_onnx_bind(b, 3, sum) ? -1 : 1;
+}
+
+/* ---- recurrent ---- */
+
+/* [length, batch, directions x hidden] as [length, directions, batch, hidden]. */
+static int recurrent_outputs(struct dlt_onnx_build *b, int y, int64_t directions, int64_t hidden,
+                             bool batch_first)
+{
+    const struct dlt_tensor *t = dlt_builder_tensor(b->builder, y);
+    struct dlt_onnx_tensor all = {.name = -1, .type = DLT_ONNX_FLOAT, .rank = 4};
+
+    all.dim[0] = t->dim[0];
+    all.dim[1] = batch_first ? t->dim[1] : directions;
+    all.dim[2] = batch_first ? directions : t->dim[1];
+    all.dim[3] = hidden;
+    return dlt_onnx_bind(b, 0, dlt_onnx_add_given(b, DLT_ONNX_GIVEN_PERMUTE, &all, &y, 1));
+}
+
+static int layer_recurrent(struct dlt_onnx_build *b)
+{
+    static const char *const ops[] = {"RNN", "GRU", "LSTM"}, *const names[] = {"rnn", "gru",
+                                                                               "lstm"};
+    int which = dlt_name_index(ops, 3, b->node->op);
+    struct dlt_onnx_layer layer = dlt_onnx_layer(names[which]);
+    struct dlt_onnx_value *in = dlt_onnx_input(b, 0), *weight = dlt_onnx_input(b, 1);
+    bool both = strcmp(dlt_onnx_word(b, "direction", "forward"), "bidirectional") == 0;
+    bool batch_first = dlt_onnx_integer(b, "layout", 0) != 0;
+    int64_t hidden = dlt_onnx_integer(b, "hidden_size", 0);
+    int x, y, node;
+
+    if (!in || !weight || !dlt_onnx_input(b, 2))
+        return dlt_fail(b->error, "needs an input and two weights");
+    x = dlt_onnx_tensor(b, in);
+    if (x < 0)
+        return -1;
+    if (weight->kind == DLT_ONNX_TENSOR || weight->constant->rank != 3)
+        return dlt_fail(b->error, "its weight is computed from the input, or has not 3 dimensions");
+    if (hidden == 0)
+        hidden = weight->constant->dim[1] / (which == 2 ? 4 : which == 1 ? 3 : 1);
+    if (hidden < 1 || hidden > INT32_MAX || dlt_builder_tensor(b->builder, x)->rank != 3)
+        return dlt_fail(b->error, "a hidden size of %lld, or an input that has not 3 dimensions",
+                        (long long)hidden);
+    layer.weight = weight;
+    layer.bias = dlt_onnx_input(b, 3);
+    dlt_onnx_set(&layer, "hidden_size", hidden);
+    dlt_onnx_set(&layer, "bias", layer.bias != NULL);
+    dlt_onnx_set(&layer, "bidirectional", both);
+    dlt_onnx_set(&layer, "batch_first", batch_first);
+    y = dlt_onnx_add(b, &layer, &x, 1);
+    if (y < 0 || recurrent_outputs(b, y, both ? 2 : 1, hidden, batch_first))
+        return -1;
+    node = dlt_builder_maker(b->builder, y);
+    for (size_t k = 1; k < b->node->output_count && k < 3; k++)
+        if (b->node->output[k] >= 0 && dlt_builder_output(b->builder, node, k) >= 0 &&
+            dlt_onnx_bind(b, k, dlt_builder_output(b->builder, node, k)))
+            return -1;
+    return 1;
+}
+
+static int layer_prelu(struct dlt_onnx_build *b)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("prelu");
+    struct dlt_onnx_value *slope = dlt_onnx_input(b, 1);
+    int x = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1;
+
+    if (x < 0)
+        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
+    if (!dlt_onnx_is_parameter(slope) || slope->constant->count > INT32_MAX)
+        return 0;
+    layer.weight = slope;
+    dlt_onnx_set(&layer, "num_parameters", slope->constant->count);
+    return add_one(b, &layer, x);
+}
+
+/* ---- layers exported as many nodes ---- */
+
+/* What a layer may do without: NULL where it is not there. */
+static struct dlt_onnx_value *optional(struct dlt_onnx_build *b, int name)
+{
+    struct dlt_onnx_value *value = dlt_onnx_value(b, name);
+
+    return value && value->kind != DLT_ONNX_NOTHING ? value : NULL;
+}
+
+static int fused_over(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f, int rank,
+                      struct dlt_onnx_ints *axes)
+{
+    const struct dlt_onnx_node *node = b->node;
+    int found;
+
+    b->node = f->reduce;
+    found = dlt_onnx_list_or_input(b, "axes", 1, axes);
+    b->node = node;
+    if (found < 0)
+        return dlt_fail(b->error, "its axes depend on the data");
+    return axes->count ? (int)axes->count : rank;
+}
+
+static int fused_group_norm(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f, int x)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("group_norm");
+    const struct dlt_onnx_value *groups = dlt_onnx_value(b, f->groups);
+
+    if (groups->kind == DLT_ONNX_TENSOR || groups->kind == DLT_ONNX_NOTHING)
+        return dlt_fail(b->error, "the number of its groups depends on the data");
+    layer.weight = optional(b, f->scale);
+    layer.bias = optional(b, f->bias);
+    dlt_onnx_set(&layer, "num_groups", groups->constant->count);
+    dlt_onnx_set(&layer, "affine", dlt_onnx_is_parameter(layer.weight));
+    return dlt_onnx_add(b, &layer, &x, 1);
+}
+
+static int fused_dense(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f, int x)
+{
+    struct dlt_onnx_value *weight = optional(b, f->scale), *bias = optional(b, f->bias);
+    int side[2] = {x, -1}, out;
+
+    if (!weight || !bias)
+        return dlt_fail(b->error, "reads what no node made");
+    if (weight->kind != DLT_ONNX_TENSOR && weight->constant->rank == 2 &&
+        dlt_builder_tensor(b->builder, x)->rank > 1)
+        return dlt_onnx_dense(b, x, weight, bias, weight->constant->dim[1]);
+    side[1] = dlt_onnx_tensor(b, weight);
+    return side[1] < 0 || product_of_tensors(b, side, &out) < 0 ? -1 : add_bias(b, out, bias);
+}
+
+static int fused_softmax(struct dlt_onnx_build *b, const struct dlt_onnx_ints *axes, int x)
+{
+    struct dlt_onnx_layer layer = dlt_onnx_layer("softmax");
+
+    if (axes->count == 1)
+        dlt_onnx_set(&layer, "dim", axes->value[0]);
+    return dlt_onnx_add(b, &layer, &x, 1);
+}
+
+int dlt_onnx_fused_node(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f)
+{
+    struct dlt_onnx_value *in = optional(b, f->x);
+    struct dlt_onnx_layer layer = dlt_onnx_layer(f->layer);
+    struct dlt_onnx_ints axes = {0};
+    int x = in ? dlt_onnx_tensor(b, in) : -1, count = 0, out;
+
+    if (x < 0)
+        return in ? -1 : dlt_fail(b->error, "reads what no node made");
+    if (f->reduce && (count = fused_over(b, f, dlt_builder_tensor(b->builder, x)->rank, &axes)) < 0)
+        return -1;
+    if (f->groups >= 0)
+        out = fused_group_norm(b, f, x);
+    else if (f->reduce)
+        out = strcmp(f->layer, "softmax") == 0
+                  ? fused_softmax(b, &axes, x)
+                  : norm(b, f->layer, x, count, optional(b, f->scale), optional(b, f->bias));
+    else if (f->scale >= 0)
+        out = fused_dense(b, f, x);
+    else
+        out = dlt_onnx_add(b, &layer, &x, 1);
+    return dlt_onnx_bind(b, 0, out) ? -1 : 1;
+}
+
+/* ---- table ---- */
+
+static const struct {
+    const char *domain, *op;
+    int (*add)(struct dlt_onnx_build *);
+} layers[] = {
+    {"", "Conv", layer_convolution},
+    {"", "ConvTranspose", layer_convolution},
+    {"", "MaxPool", layer_pool},
+    {"", "AveragePool", layer_pool},
+    {"", "GlobalAveragePool", layer_global_pool},
+    {"", "GlobalMaxPool", layer_global_pool},
+    {"", "Gemm", layer_matmul},
+    {"", "MatMul", layer_matmul},
+    {"", "BatchNormalization", layer_batch_norm},
+    {"", "InstanceNormalization", layer_batch_norm},
+    {"", "LayerNormalization", layer_norm},
+    {"", "RMSNormalization", layer_norm},
+    {"", "SimplifiedLayerNormalization", layer_norm}, /* onnxruntime writes it into this domain */
+    {"", "GroupNormalization", layer_group_norm},
+    {"", "RNN", layer_recurrent},
+    {"", "GRU", layer_recurrent},
+    {"", "LSTM", layer_recurrent},
+    {"", "PRelu", layer_prelu},
+    {"com.microsoft", "FusedMatMul", layer_matmul},
+    {"com.microsoft", "FusedGemm", layer_matmul},
+    {"com.microsoft", "LayerNormalization", layer_norm},
+    {"com.microsoft", "SimplifiedLayerNormalization", layer_norm},
+    {"com.microsoft", "SkipLayerNormalization", layer_skip_norm},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", layer_skip_norm},
+    {"com.microsoft", "GroupNorm", layer_group_norm},
+};
+
+int dlt_onnx_layer_node(struct dlt_onnx_build *b)
+{
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        if (strcmp(layers[i].op, b->node->op) == 0 &&
+            strcmp(layers[i].domain, b->node->domain) == 0)
+            return layers[i].add(b);
+    return 0;
+}
