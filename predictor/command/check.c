@@ -109,7 +109,7 @@ static int check(const struct options *o, struct dlt_error *error)
     report.model = model;
     report.graph = graph;
     dlt_graph_count(graph, true, &report.counts);
-    dlt_plan_memory(graph, &model->training, true, 1, &report.memory);
+    dlt_plan_memory(graph, &model->training, true, 1, 0, &report.memory);
     find_problems(&report);
     if (o->json)
         check_print_json(&report);

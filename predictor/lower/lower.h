@@ -57,11 +57,22 @@ enum dlt_dtype dlt_lower_parameter_dtype(enum dlt_precision precision);
 /* Kernels that one step of an optimizer launches (PyTorch's implementations). */
 double dlt_update_kernels(const struct dlt_record *update);
 
-/* Peak bytes on one device for training with these settings; forward pass alone if !training. */
+/*
+ * Bytes on one device. total is the peak of the whole step: activations fall while gradients grow,
+ * so the two need not be at their largest together, and total is less than the sum.
+ * training: a step, else the forward pass alone. threads: CPU threads, 0 for a GPU, whose driver
+ * holds memory of its own.
+ */
 struct dlt_memory {
-    double parameters, gradients, optimizer, activations, workspace, context, total;
+    double parameters;  /* and buffers, half copies of amp, what sharding gathers */
+    double gradients;   /* of parameters */
+    double optimizer;   /* its state */
+    double activations; /* what is kept for backward, and gradients of activations; the inputs */
+    double workspace;   /* of convolutions, and buckets of the all-reduce */
+    double context;     /* the framework and its libraries */
+    double total;
 };
 void dlt_plan_memory(const struct dlt_graph *graph, const struct dlt_training *settings,
-                     bool training, int devices, struct dlt_memory *memory);
+                     bool training, int devices, int threads, struct dlt_memory *memory);
 
 #endif

@@ -6,12 +6,15 @@
 #include "graph/saved.h"
 #include "lower/lower.h"
 
-/* What a framework holds on a GPU before the first tensor: the driver's context, loaded kernels and
- * libraries. Rules of thumb, as nvidia-smi shows them for an idle process. */
-static const double context_bytes[DLT_FRAMEWORKS] = {
-    [DLT_PYTORCH] = 600.0 * 1048576,
-    [DLT_TENSORFLOW] = 700.0 * 1048576,
-    [DLT_JAX] = 600.0 * 1048576,
+/* What a framework holds before the first tensor. On a GPU the driver's context, loaded kernels and
+ * libraries: rules of thumb, as nvidia-smi shows them for an idle process. On a CPU the process
+ * itself: PyTorch 1.13 after its import takes 226 MiB; the others are taken to be as large. */
+static const struct {
+    double gpu, cpu;
+} context_bytes[DLT_FRAMEWORKS] = {
+    [DLT_PYTORCH] = {600.0 * 1048576, 230.0 * 1048576},
+    [DLT_TENSORFLOW] = {700.0 * 1048576, 230.0 * 1048576},
+    [DLT_JAX] = {600.0 * 1048576, 230.0 * 1048576},
 };
 
 static const double most_workspace = 1073741824.0;
@@ -31,45 +34,100 @@ static double tensor_bytes(const struct dlt_graph *g, const unsigned char *dtype
     return dlt_tensor_bytes(g, tensor, dtype);
 }
 
-/* Activations kept until backward, and the most that gradients of activations take at one time. */
-static double training_activations(const struct dlt_graph *g, const unsigned char *dtype,
-                                   bool recompute)
+/* What backward walks through. */
+struct backward {
+    const struct dlt_graph *graph;
+    const unsigned char *dtype;
+    double inputs;        /* of the network, there all the time */
+    double kept;          /* all that is kept, without inputs */
+    double factor;        /* what recomputing leaves of it */
+    double gradient_size; /* bytes of a parameter's gradient, of its shard */
+    bool accumulated;     /* gradients of earlier batches are there already */
+};
+
+/* Bytes that are freed once backward has passed a node: what it was the first to keep. */
+static double freed_after(const struct backward *b, size_t node)
 {
-    double saved = 0, keepers = 0, gradients = 0, inputs = 0;
+    const struct dlt_graph *g = b->graph;
+    const struct dlt_node *n = &g->node[node];
+    double bytes = dlt_node_saved_bytes(g, node, b->dtype);
 
-    for (size_t i = 0; i < g->tensor_count; i++) {
-        double bytes = tensor_bytes(g, dtype, (int)i);
+    for (size_t k = 0; k < n->input_count; k++) {
+        int memory = g->tensor[n->input[k]].storage;
+        bool again = false;
 
-        if (g->tensor[i].node < 0)
-            inputs += bytes;
-        else if (g->tensor[i].storage == (int)i && g->tensor[i].saved_by >= 0)
-            saved += bytes;
+        for (size_t i = 0; i < k && !again; i++)
+            again = g->tensor[n->input[i]].storage == memory;
+        if (g->tensor[memory].node < 0 && g->tensor[memory].saved_by == (int)node && !again)
+            bytes -= dlt_tensor_bytes(g, memory, b->dtype);
     }
+    return bytes;
+}
+
+/* Gradients of a node's outputs and inputs, which are there together while it is passed. */
+static double moving_at(const struct backward *b, const struct dlt_node *n)
+{
+    const struct dlt_graph *g = b->graph;
+    double bytes = 0;
+
+    for (size_t k = 0; k < n->output_count; k++)
+        bytes += tensor_bytes(g, b->dtype, n->output + (int)k);
+    for (size_t k = 0; k < n->input_count; k++)
+        bytes += g->tensor[n->input[k]].gradient ? tensor_bytes(g, b->dtype, n->input[k]) : 0;
+    return bytes;
+}
+
+static struct backward start_backward(const struct dlt_graph *g, const unsigned char *dtype,
+                                      const struct dlt_training *settings)
+{
+    struct backward b = {
+        .graph = g, .dtype = dtype, .factor = 1, .accumulated = settings->accumulate > 1};
+    double keepers = 0;
+
+    for (size_t i = 0; i < g->tensor_count; i++)
+        b.inputs += g->tensor[i].node < 0 ? dlt_tensor_bytes(g, (int)i, dtype) : 0;
     for (size_t i = 0; i < g->node_count; i++) {
-        const struct dlt_node *n = &g->node[i];
-        double moving = 0;
-
-        if (!backward_passes(n))
+        if (!backward_passes(&g->node[i]))
             continue;
-        keepers += n->op->saves != 0;
-        saved += dlt_node_kept_bytes(g, i, dtype);
-        for (size_t k = 0; k < n->output_count; k++)
-            moving += tensor_bytes(g, dtype, n->output + (int)k);
-        for (size_t k = 0; k < n->input_count; k++)
-            moving += g->tensor[n->input[k]].gradient ? tensor_bytes(g, dtype, n->input[k]) : 0;
-        gradients = fmax(gradients, moving);
+        keepers += g->node[i].op->saves != 0;
+        b.kept += freed_after(&b, i);
     }
-    if (recompute && keepers > 0) {
+    if (settings->recompute && keepers > 0) {
         /* sqrt(n) segments of sqrt(n) operators: the borders of all and the inside of one (Chen et
          * al. 2016, arXiv 1604.06174). */
         double segments = ceil(sqrt(keepers));
 
-        saved *= fmin(1, 1 / segments + segments / keepers);
+        b.factor = fmin(1, 1 / segments + segments / keepers);
     }
-    return inputs + saved + gradients;
+    return b;
 }
 
-/* Forward alone: a tensor lives from its node to its last reader. */
+/* Walks from the last node to the first: what was kept goes, gradients of parameters come.
+ * *activations: the most that is not a parameter's gradient. Returns the most of both together. */
+static double backward_peak(const struct backward *b, double *activations)
+{
+    double kept = b->kept, gradients = 0, peak = b->inputs + b->factor * b->kept;
+
+    *activations = peak;
+    for (size_t i = b->graph->node_count; i-- > 0;) {
+        const struct dlt_node *n = &b->graph->node[i];
+        struct dlt_node_counts counts;
+        double here;
+
+        if (!backward_passes(n))
+            continue;
+        dlt_node_count(b->graph, i, false, &counts);
+        if (n->weight_gradient)
+            gradients += b->gradient_size * counts.parameters;
+        here = b->inputs + b->factor * kept + moving_at(b, n);
+        *activations = fmax(*activations, here);
+        peak = fmax(peak, here + (b->accumulated ? 0 : gradients));
+        kept -= freed_after(b, i);
+    }
+    return peak + (b->accumulated ? gradients : 0);
+}
+
+/* Forward alone: a tensor lives from its node to its last reader; inputs belong to the caller. */
 static double inference_activations(const struct dlt_graph *g, const unsigned char *dtype)
 {
     int *readers = calloc(g->tensor_count, sizeof *readers);
@@ -92,7 +150,7 @@ static double inference_activations(const struct dlt_graph *g, const unsigned ch
         for (size_t k = 0; k < n->input_count; k++) {
             int memory = g->tensor[n->input[k]].storage;
 
-            if (--readers[memory] == 0)
+            if (--readers[memory] == 0 && g->tensor[memory].node >= 0)
                 live -= tensor_bytes(g, dtype, memory);
         }
     }
@@ -128,44 +186,72 @@ static void weigh(const struct dlt_graph *g, double *products, double *largest)
     }
 }
 
-void dlt_plan_memory(const struct dlt_graph *graph, const struct dlt_training *settings,
-                     bool training, int devices, struct dlt_memory *memory)
+/* Bytes of parameters, gradients and the optimizer, sharded where they are. */
+static void fill_states(const struct dlt_graph *graph, const struct dlt_training *settings,
+                        bool training, double shards, struct dlt_memory *m)
 {
-    enum dlt_sharding sharding = settings->sharding;
     double size = (double)dlt_dtype_size(dlt_lower_parameter_dtype(settings->precision));
-    double shards = devices > 1 ? devices : 1;
     bool amp = settings->precision >= DLT_PRECISION_AMP_FLOAT16;
-    unsigned char *dtype = malloc(graph->tensor_count);
+    enum dlt_sharding sharding = settings->sharding;
     struct dlt_graph_counts counts;
     double products, largest;
-    struct dlt_memory m = {.context = context_bytes[settings->framework]};
 
     dlt_graph_count(graph, training, &counts);
     weigh(graph, &products, &largest);
-    m.parameters = size * counts.total.parameters + 4 * counts.total.buffers;
+    m->parameters = size * counts.total.parameters + 4 * counts.total.buffers;
     if (training) {
-        m.gradients = size * counts.trainable;
-        m.optimizer = size * counts.trainable * dlt_optimizer_states(settings->optimizer);
-        if (devices > 1 && sharding == DLT_DDP)
-            m.workspace += m.gradients; /* the all-reduce's buckets */
+        m->gradients = size * counts.trainable;
+        m->optimizer = size * counts.trainable * dlt_optimizer_states(settings->optimizer);
+        if (shards > 1 && sharding == DLT_DDP)
+            m->workspace += m->gradients; /* the all-reduce's buckets */
+        if (sharding >= DLT_ZERO1)
+            m->optimizer /= shards;
+        if (sharding >= DLT_ZERO2)
+            m->gradients /= shards;
+        if (sharding >= DLT_ZERO3 && shards > 1)
+            m->parameters = m->parameters / shards + size * largest;
     }
-    if (training && sharding >= DLT_ZERO1)
-        m.optimizer /= shards;
-    if (training && sharding >= DLT_ZERO2)
-        m.gradients /= shards;
-    if (training && sharding >= DLT_ZERO3 && shards > 1)
-        m.parameters = m.parameters / shards + size * largest;
     if (amp)
-        m.parameters += 2 * products;
-    if (dtype) {
-        dlt_lower_dtypes(graph, settings->precision, dtype);
-        m.activations = training ? training_activations(graph, dtype, settings->recompute)
-                                 : inference_activations(graph, dtype);
-        m.workspace += workspace(graph, dtype);
-    } else {
-        m.activations = NAN;
+        m->parameters += 2 * products;
+}
+
+/* While the optimizer works, batched kernels hold one list of intermediate results as large as the
+ * gradients (torch.optim's _multi_tensor_* with a second moment). */
+static double update_bytes(const struct dlt_training *settings, const struct dlt_memory *m)
+{
+    bool lists = settings->framework == DLT_PYTORCH && settings->implementation == DLT_FOREACH &&
+                 dlt_optimizer_states(settings->optimizer) > 1;
+
+    return m->gradients * (lists ? 2 : 1);
+}
+
+void dlt_plan_memory(const struct dlt_graph *graph, const struct dlt_training *settings,
+                     bool training, int devices, int threads, struct dlt_memory *memory)
+{
+    double shards = devices > 1 ? devices : 1, peak;
+    unsigned char *dtype = malloc(graph->tensor_count);
+    struct dlt_memory m = {.context = threads > 0 ? context_bytes[settings->framework].cpu
+                                                  : context_bytes[settings->framework].gpu};
+
+    fill_states(graph, settings, training, shards, &m);
+    if (!dtype) {
+        m.activations = m.total = NAN;
+        *memory = m;
+        return;
     }
-    m.total = m.parameters + m.gradients + m.optimizer + m.activations + m.workspace + m.context;
+    dlt_lower_dtypes(graph, settings->precision, dtype);
+    m.workspace += workspace(graph, dtype);
+    if (training) {
+        struct backward b = start_backward(graph, dtype, settings);
+
+        b.gradient_size = (double)dlt_dtype_size(dlt_lower_parameter_dtype(settings->precision)) /
+                          (settings->sharding >= DLT_ZERO2 ? shards : 1);
+        peak = backward_peak(&b, &m.activations);
+        peak = fmax(peak, update_bytes(settings, &m));
+    } else {
+        peak = m.activations = inference_activations(graph, dtype);
+    }
+    m.total = m.parameters + m.optimizer + m.workspace + m.context + peak;
     free(dtype);
     *memory = m;
 }

@@ -106,7 +106,7 @@ static int price(struct dlt_estimate *e, const struct dlt_model *model,
     fill_spread(e, &sum, &parameters);
     e->basis = sum.basis;
     e->extrapolated = sum.extrapolated;
-    dlt_plan_memory(e->graph, &e->training, training, e->devices, &e->memory);
+    dlt_plan_memory(e->graph, &e->training, training, e->devices, threads, &e->memory);
     e->fits = judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
                                                                        : e->device.memory_bytes);
     return 0;

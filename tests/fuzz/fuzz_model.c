@@ -28,7 +28,7 @@ static void check_graph(const struct dlt_model *model, int64_t batch)
         if (dlt_lower(graph, &model->training, training, 1, &plan, &error)) {
             fuzz_check_error(&error);
         } else {
-            dlt_plan_memory(graph, &model->training, training, 1, &memory);
+            dlt_plan_memory(graph, &model->training, training, 1, 0, &memory);
             must(memory.total >= 0);
             dlt_plan_destroy(plan);
         }
