@@ -34,7 +34,7 @@ static void print_row(const struct dlt_graph *g, const struct dlt_graph_counts *
 {
     char parameters[32], macs[32];
 
-    printf("%-16s %12s %10s  ", name, dlt_text_from_count(parameters, counts->total.parameters),
+    printf("%-20s %12s %10s  ", name, dlt_text_from_count(parameters, counts->total.parameters),
            dlt_text_from_count(macs, counts->total.macs));
     for (size_t i = 0; i < g->input_count; i++) {
         const struct dlt_tensor *t = &g->tensor[g->input[i]];
@@ -104,7 +104,7 @@ static int show_all(bool json)
         return command_fail("models", &error);
     }
     if (!json)
-        printf("%-16s %12s %10s  %s\n", "NAME", "PARAMETERS", "MACS", "INPUT");
+        printf("%-20s %12s %10s  %s\n", "NAME", "PARAMETERS", "MACS", "INPUT");
     for (int i = 0; i < count; i++) {
         entry[i]->d_name[strlen(entry[i]->d_name) - 5] = '\0';
         if (show(entry[i]->d_name, rows, &error))
