@@ -199,8 +199,9 @@ static void optimizers_make_the_steps_of_torch_optim(void **state)
         {DLT_ADAMW, 1 - 0.1 * 0.01 - 0.1}, /* decoupled decay 0.01 */
         {DLT_ADAGRAD, 1 - 0.1},            /* g / sqrt(g^2) */
         {DLT_RMSPROP, 1 - 0.1 * 2 / 0.2},  /* g / sqrt(0.01 g^2) */
-        {DLT_ADADELTA, 1 - 0.1 * 2 * sqrt(1e-6) / sqrt(0.1 * 4 + 1e-6)},
-        {DLT_LAMB, 1 - 0.1}, /* trust ratio makes the step |w| long */
+        {DLT_ADADELTA,
+         1 - 0.1 * 2 * 1e-3 / 0.632456322602597}, /* sqrt(1e-6) / sqrt(0.1 g^2 + 1e-6) */
+        {DLT_LAMB, 1 - 0.1},                      /* trust ratio makes the step |w| long */
     };
 
     (void)state;
