@@ -184,7 +184,7 @@ void dlt_work_pool(const struct dlt_record *r, struct dlt_work *w)
 
 /* Training reads the input twice (statistics, then normalising); backward reads the input and the
  * output's gradient twice and writes once. Inference reads once. */
-void dlt_work_batch_norm(const struct dlt_record *r, struct dlt_work *w)
+static void channel_norm(const struct dlt_record *r, struct dlt_work *w, double forward_touches)
 {
     const struct dlt_spatial *s = &r->u.spatial;
     double elements = (double)s->batch * (double)s->in_channels;
@@ -193,7 +193,18 @@ void dlt_work_batch_norm(const struct dlt_record *r, struct dlt_work *w)
         elements *= (double)s->in_size[d];
     w->input = w->output = elements;
     w->weights = 2 * (double)s->in_channels;
-    memory_bound(r, w, elements * (s->training ? 3 : 2), elements * 5, elements * 5);
+    memory_bound(r, w, elements * forward_touches, elements * 5, elements * 5);
+}
+
+void dlt_work_batch_norm(const struct dlt_record *r, struct dlt_work *w)
+{
+    channel_norm(r, w, r->u.spatial.training ? 3 : 2);
+}
+
+/* Its statistics are the sample's own, in inference as well. */
+void dlt_work_group_norm(const struct dlt_record *r, struct dlt_work *w)
+{
+    channel_norm(r, w, 3);
 }
 
 static void rows_work(const struct dlt_record *r, struct dlt_work *w, double backward_touches)
@@ -228,11 +239,6 @@ void dlt_work_cross_entropy(const struct dlt_record *r, struct dlt_work *w)
 {
     rows_work(r, w, 4);
     w->output = 1;
-}
-
-void dlt_work_group_norm(const struct dlt_record *r, struct dlt_work *w)
-{
-    dlt_work_batch_norm(r, w);
 }
 
 /* Reads all, writes one number a row; backward spreads it again. */
