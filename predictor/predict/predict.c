@@ -107,9 +107,9 @@ static int price(struct dlt_estimate *e, const struct dlt_model *model,
     e->basis = sum.basis;
     e->extrapolated = sum.extrapolated;
     dlt_plan_memory(e->graph, &e->training, training, e->devices, threads, &e->memory);
-    e->fits = judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
-                                                                       : e->device.memory_bytes);
-    return 0;
+    e->fits =
+        judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
+                                                                 : dlt_device_usable(&e->device));
 }
 
 int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile,
