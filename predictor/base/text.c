@@ -8,15 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of the character at p if it is UTF-8 (RFC 3629) and no control character; else 0. */
+static size_t character_length(const unsigned char *p)
+{
+    size_t length = *p < 0x80   ? 1
+                    : *p < 0xc2 ? 0
+                    : *p < 0xe0 ? 2
+                    : *p < 0xf0 ? 3
+                    : *p < 0xf5 ? 4
+                                : 0;
+
+    if (length == 1 && (*p < 0x20 || *p == 0x7f))
+        return 0;
+    for (size_t i = 1; i < length; i++)
+        if (p[i] >> 6 != 2)
+            return 0;
+    if ((*p == 0xc2 && p[1] < 0xa0) ||  /* C1 controls */
+        (*p == 0xe0 && p[1] < 0xa0) ||  /* overlong */
+        (*p == 0xed && p[1] >= 0xa0) || /* surrogates */
+        (*p == 0xf0 && p[1] < 0x90) ||  /* overlong */
+        (*p == 0xf4 && p[1] >= 0x90))   /* beyond U+10FFFF */
+        return 0;
+    return length;
+}
+
 void dlt_text_printable(char *text)
 {
-    unsigned char *p = (unsigned char *)text;
+    for (unsigned char *p = (unsigned char *)text; *p;) {
+        size_t length = character_length(p);
 
-    for (; *p; p++) {
-        if (*p < 0x20 || *p == 0x7f)
+        if (length == 0)
             *p = '?';
-        else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-            *p = p[1] = '?';
+        p += length ? length : 1;
     }
 }
 
@@ -25,8 +48,11 @@ bool dlt_text_copy(char *to, size_t size, const char *from)
     size_t length = strlen(from);
     bool fits = length < size;
 
-    if (!fits)
+    if (!fits) {
         length = size - 1;
+        while (length > 0 && ((unsigned char)from[length] >> 6) == 2)
+            length--;
+    }
     memcpy(to, from, length);
     to[length] = '\0';
     return fits;
@@ -45,9 +71,9 @@ bool dlt_text_to_double(const char *text, double *value)
     char *end;
 
     pthread_once(&c_locale_once, make_c_locale);
-    if (*text == '\0' || *text == ' ' || c_locale == (locale_t)0)
+    /* strtod would take spaces, hexadecimal digits and words as well. */
+    if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] || c_locale == (locale_t)0)
         return false;
-    errno = 0;
     *value = strtod_l(text, &end, c_locale);
     return *end == '\0' && isfinite(*value);
 }
@@ -57,7 +83,7 @@ bool dlt_text_to_int64(const char *text, int64_t *value)
     char *end;
     long long number;
 
-    if (*text == '\0' || *text == ' ')
+    if (*text == '\0' || text[strspn(text, "+-0123456789")])
         return false;
     errno = 0;
     number = strtoll(text, &end, 10);

@@ -9,13 +9,16 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Replaces control characters (C0, DEL, and the C1 ones in UTF-8) by '?', in place. */
+/* Replaces, in place, control characters (C0, DEL, C1) and bytes that are not UTF-8 by '?': what is
+ * left moves no cursor and changes no colour. */
 void dlt_text_printable(char *text);
 
-/* Copies with truncation; always terminates. size > 0. Returns true if all of it fitted. */
+/* Copies with truncation, at a character's edge; always terminates. size > 0. Returns true if all
+ * of it fitted. */
 bool dlt_text_copy(char *to, size_t size, const char *from);
 
-/* The whole of text as a number, decimal point '.', finite. Returns false if it is not one. */
+/* The whole of text as a decimal number, decimal point '.', finite. Returns false if it is not one.
+ */
 bool dlt_text_to_double(const char *text, double *value);
 bool dlt_text_to_int64(const char *text, int64_t *value);
 

@@ -46,6 +46,51 @@ static void durations_are_printed_as_slurm_prints_them_rounded_up(void **state)
     assert_string_equal(dlt_text_from_duration(buffer, NAN), "-");
 }
 
+static void what_a_terminal_would_act_on_and_what_is_not_utf8_is_replaced(void **state)
+{
+    static const struct {
+        const char *text, *printable;
+    } cases[] = {
+        {"\033[31mred\n\177", "?[31mred??"},
+        {"na\303\257ve \342\202\254 \360\237\230\200",
+         "na\303\257ve \342\202\254 \360\237\230\200"},
+        {"\302\233m", "??m"},         /* U+009B, which some terminals take for ESC [ */
+        {"\2333m", "?3m"},            /* the same as a byte of its own */
+        {"\300\200", "??"},           /* NUL, overlong */
+        {"\355\240\200", "???"},      /* a surrogate */
+        {"\364\220\200\200", "????"}, /* beyond U+10FFFF */
+        {"cut \342\202", "cut ??"},
+    };
+    char text[64];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_true(dlt_text_copy(text, sizeof text, cases[i].text));
+        dlt_text_printable(text);
+        assert_string_equal(text, cases[i].printable);
+    }
+    assert_false(dlt_text_copy(text, 4, "ab\342\202\254"));
+    assert_string_equal(text, "ab");
+}
+
+static void numbers_are_decimal_and_nothing_else(void **state)
+{
+    static const char *const bad[] = {"",    " 1",  "1 ", "\t1", "0x10",
+                                      "inf", "nan", "1e", "1,5", "1e999"};
+    double real;
+    int64_t whole;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_false(dlt_text_to_double(bad[i], &real));
+        assert_false(dlt_text_to_int64(bad[i], &whole));
+    }
+    assert_true(dlt_text_to_double("-2.5e-1", &real));
+    assert_near(real, -0.25, 0);
+    assert_true(dlt_text_to_int64("-9223372036854775808", &whole));
+    assert_false(dlt_text_to_int64("9223372036854775808", &whole));
+}
+
 static void counts_and_sizes_have_three_digits_and_a_unit(void **state)
 {
     char buffer[32];
@@ -135,6 +180,8 @@ int main(void)
         cmocka_unit_test(durations_are_read_as_slurm_and_people_write_them),
         cmocka_unit_test(durations_are_printed_as_slurm_prints_them_rounded_up),
         cmocka_unit_test(counts_and_sizes_have_three_digits_and_a_unit),
+        cmocka_unit_test(what_a_terminal_would_act_on_and_what_is_not_utf8_is_replaced),
+        cmocka_unit_test(numbers_are_decimal_and_nothing_else),
         cmocka_unit_test(the_nearest_name_is_offered_only_when_it_is_near),
         cmocka_unit_test(numbers_need_a_point_and_nothing_behind),
         cmocka_unit_test(control_characters_of_a_users_text_do_not_reach_the_terminal),
