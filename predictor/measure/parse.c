@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -13,47 +12,64 @@
  */
 static const double largest = 1e30;
 
-int dlt_member_list_fill(struct dlt_member_list *list, const struct dlt_token *object,
-                         struct dlt_error *error)
+struct json_object *dlt_member_find(struct json_object *object, const char *name)
 {
-    struct dlt_member_token member;
-    const char *cursor = NULL;
+    struct json_object *value;
 
-    list->count = 0;
-    while (dlt_scan_member(object, &cursor, &member)) {
-        if (list->count == list->room) {
-            size_t room = list->room ? list->room * 2 : 64;
-            struct dlt_member_token *larger = realloc(list->member, room * sizeof *larger);
-
-            if (!larger)
-                return dlt_fail_memory(error);
-            list->member = larger;
-            list->room = room;
-        }
-        list->member[list->count++] = member;
-    }
-    return 0;
+    return json_object_object_get_ex(object, name, &value) ? value : NULL;
 }
 
-const struct dlt_token *dlt_member_find(const struct dlt_member_list *list, const char *name)
+bool dlt_value_is(struct json_object *value, const char *text)
 {
-    size_t length = strlen(name);
+    size_t length = strlen(text);
 
-    for (size_t i = list->count; i-- > 0;) {
-        const struct dlt_member_token *member = &list->member[i];
+    return json_object_is_type(value, json_type_string) &&
+           (size_t)json_object_get_string_len(value) == length &&
+           memcmp(json_object_get_string(value), text, length) == 0;
+}
 
-        if (member->key.length == length && memcmp(member->key.begin, name, length) == 0)
-            return member->value.type == DLT_TOKEN_NULL ? NULL : &member->value;
-    }
-    return NULL;
+bool dlt_value_text(struct json_object *value, char *to, size_t size)
+{
+    bool fits = dlt_text_copy(to, size, json_object_get_string(value));
+
+    dlt_text_printable(to);
+    return fits;
+}
+
+/* json-c reads a whole number beyond 64 bits as the nearest that it can hold: that is none. */
+static bool take_real(struct json_object *value, double *real)
+{
+    bool whole = json_object_is_type(value, json_type_int);
+
+    if (!whole && !json_object_is_type(value, json_type_double))
+        return false;
+    *real = json_object_get_double(value);
+    return isfinite(*real) && !(whole && (*real >= (double)UINT64_MAX || *real <= INT64_MIN));
+}
+
+bool dlt_value_int64(struct json_object *value, int64_t *number)
+{
+    double real;
+
+    if (!take_real(value, &real) || real != floor(real) || fabs(real) > 9007199254740992.0)
+        return false;
+    *number = (int64_t)real;
+    return true;
+}
+
+/* A value as its file has it, but for spaces; a string without its quotes. */
+static const char *shown(struct json_object *value)
+{
+    return json_object_is_type(value, json_type_string)
+               ? json_object_get_string(value)
+               : json_object_to_json_string_ext(value, JSON_C_TO_STRING_NOSLASHESCAPE);
 }
 
 /* "NAME: has to be WHAT", with the text that stands there instead. */
-static int fail_value(const char *name, const char *what, const struct dlt_token *value,
+static int fail_value(const char *name, const char *what, struct json_object *value,
                       struct dlt_error *error)
 {
-    return dlt_fail(error, "%s: has to be %s, not %.*s", name, what,
-                    value->length > 40 ? 40 : (int)value->length, value->begin);
+    return dlt_fail(error, "%s: has to be %s, not %.40s", name, what, shown(value));
 }
 
 /* "NAME: "text" is not known; did you mean "nearest"?" or the list of names. */
@@ -76,30 +92,30 @@ static int fail_name(const char *name, const char *text, const char *const *name
     return dlt_fail(error, "%s: \"%s\" is not known; it is one of %s", name, text, all);
 }
 
-/* Index of a string token in a table of names. */
-static enum dlt_parsed parse_name(const char *name, const struct dlt_token *value,
+/* Index of a string in a table of names. */
+static enum dlt_parsed parse_name(const char *name, struct json_object *value,
                                   const char *const *names, size_t count, bool lenient,
                                   unsigned *index, struct dlt_error *error)
 {
     char text[48];
 
-    if (value->type != DLT_TOKEN_STRING)
+    if (!json_object_is_type(value, json_type_string))
         return (enum dlt_parsed)fail_value(name, "a string", value, error);
     for (size_t i = 0; i < count; i++) {
-        if (dlt_token_is(value, names[i])) {
+        if (dlt_value_is(value, names[i])) {
             *index = (unsigned)i;
             return DLT_PARSED;
         }
     }
-    dlt_token_text(value, text, sizeof text);
+    dlt_value_text(value, text, sizeof text);
     fail_name(name, text, names, count, error);
     return lenient ? DLT_PARSED_UNKNOWN : DLT_PARSED_WRONG;
 }
 
-static int parse_real(const struct dlt_member *m, const struct dlt_token *value, double *real,
+static int parse_real(const struct dlt_member *m, struct json_object *value, double *real,
                       struct dlt_error *error)
 {
-    if (!dlt_token_double(value, real) || (*real < 0 && !m->signed_) || fabs(*real) > largest)
+    if (!take_real(value, real) || (*real < 0 && !m->signed_) || fabs(*real) > largest)
         return fail_value(m->name, m->signed_ ? "a number" : "a number of at least 0", value,
                           error);
     *real = fabs(*real) < 1 / largest ? 0 : *real * m->scale;
@@ -107,57 +123,55 @@ static int parse_real(const struct dlt_member *m, const struct dlt_token *value,
 }
 
 /* "7.0", or the same as a number. */
-static int parse_version(const struct dlt_member *m, const struct dlt_token *value, double *real,
+static int parse_version(const struct dlt_member *m, struct json_object *value, double *real,
                          struct dlt_error *error)
 {
     char text[32];
 
-    if (dlt_token_double(value, real) && *real >= 0 && *real < largest)
+    if (take_real(value, real) && *real >= 0 && *real < largest)
         return 0;
-    if (value->type == DLT_TOKEN_STRING && dlt_token_text(value, text, sizeof text) &&
+    if (json_object_is_type(value, json_type_string) && dlt_value_text(value, text, sizeof text) &&
         dlt_text_to_double(text, real) && *real >= 0 && *real < largest)
         return 0;
     return fail_value(m->name, "a version like \"7.0\"", value, error);
 }
 
-static int parse_shape(const struct dlt_member *m, const struct dlt_token *value, int64_t *shape,
+static int parse_shape(const struct dlt_member *m, struct json_object *value, int64_t *shape,
                        struct dlt_error *error)
 {
-    struct dlt_token element;
-    const char *cursor = NULL;
-    size_t count = 0;
+    size_t count;
 
-    if (value->type != DLT_TOKEN_ARRAY)
+    if (!json_object_is_type(value, json_type_array))
         return fail_value(m->name, "a list of sizes", value, error);
-    while (dlt_scan_element(value, &cursor, &element)) {
-        if (count == m->size || !dlt_token_int64(&element, &shape[count]) || shape[count] < 1)
+    count = json_object_array_length(value);
+    for (size_t i = 0; i < count; i++)
+        if (count > m->size || !dlt_value_int64(json_object_array_get_idx(value, i), &shape[i]) ||
+            shape[i] < 1)
             return fail_value(m->name, "a list of at most four sizes, each at least 1", value,
                               error);
-        count++;
-    }
     return 0;
 }
 
-static int parse_text(const struct dlt_member *m, const struct dlt_token *value, char *text,
+static int parse_text(const struct dlt_member *m, struct json_object *value, char *text,
                       struct dlt_error *error)
 {
-    if (value->type != DLT_TOKEN_STRING)
+    if (!json_object_is_type(value, json_type_string))
         return fail_value(m->name, "a string", value, error);
-    if (!dlt_token_text(value, text, m->size) && m->whole)
+    if (!dlt_value_text(value, text, m->size) && m->whole)
         return dlt_fail(error, "%s: is longer than %zu bytes, which is the most that is read",
                         m->name, m->size - 1);
     return 0;
 }
 
-static int parse_int(const struct dlt_member *m, const struct dlt_token *value, int64_t most,
+static int parse_int(const struct dlt_member *m, struct json_object *value, int64_t most,
                      int64_t *number, struct dlt_error *error)
 {
-    if (!dlt_token_int64(value, number) || *number < 0 || *number > most)
+    if (!dlt_value_int64(value, number) || *number < 0 || *number > most)
         return fail_value(m->name, "a whole number of at least 0", value, error);
     return 0;
 }
 
-static enum dlt_parsed parse_member(const struct dlt_member *m, const struct dlt_token *value,
+static enum dlt_parsed parse_member(const struct dlt_member *m, struct json_object *value,
                                     void *field, struct dlt_error *error)
 {
     enum dlt_parsed parsed = DLT_PARSED;
@@ -186,23 +200,22 @@ static enum dlt_parsed parse_member(const struct dlt_member *m, const struct dlt
             memcpy(field, &index, sizeof index);
         return parsed;
     case DLT_MEMBER_BOOL:
-        if (value->type != DLT_TOKEN_TRUE && value->type != DLT_TOKEN_FALSE)
+        if (!json_object_is_type(value, json_type_boolean))
             return (enum dlt_parsed)fail_value(m->name, "true or false", value, error);
-        *(bool *)field = value->type == DLT_TOKEN_TRUE;
+        *(bool *)field = json_object_get_boolean(value);
         return DLT_PARSED;
     }
     return DLT_PARSED;
 }
 
-enum dlt_parsed dlt_parse_members(const struct dlt_member_list *list,
-                                  const struct dlt_member *table, void *base,
-                                  struct dlt_error *error)
+enum dlt_parsed dlt_parse_members(struct json_object *object, const struct dlt_member *table,
+                                  void *base, struct dlt_error *error)
 {
     const struct dlt_member *set = NULL; /* the last member that was there */
     enum dlt_parsed result = DLT_PARSED;
 
     for (const struct dlt_member *m = table; m->name; m++) {
-        const struct dlt_token *value = dlt_member_find(list, m->name);
+        struct json_object *value = dlt_member_find(object, m->name);
         enum dlt_parsed parsed;
 
         if (!value && m->required)
@@ -221,86 +234,76 @@ enum dlt_parsed dlt_parse_members(const struct dlt_member_list *list,
 }
 
 /* One size of a list or of a padding: in [least, 2^31 - 1], as record.h has it. */
-static bool take_size(const struct dlt_token *token, int64_t least, int64_t *size)
+static bool take_size(struct json_object *value, int64_t least, int64_t *size)
 {
-    return dlt_token_int64(token, size) && *size >= least && *size <= INT32_MAX;
+    return dlt_value_int64(value, size) && *size >= least && *size <= INT32_MAX;
 }
 
-static int parse_list(const struct dlt_field *field, const struct dlt_token *value, int dims,
+static bool is_list_of(struct json_object *value, int count)
+{
+    return json_object_is_type(value, json_type_array) &&
+           json_object_array_length(value) == (size_t)count;
+}
+
+static bool take_list(struct json_object *value, int dims, int64_t *size)
+{
+    bool list = is_list_of(value, dims), good = true;
+
+    for (int d = 0; d < dims && good; d++)
+        good = take_size(list ? json_object_array_get_idx(value, (size_t)d) : value, 1, &size[d]);
+    return good;
+}
+
+static int parse_list(const struct dlt_field *field, struct json_object *value, int dims,
                       int64_t *size, struct dlt_error *error)
 {
-    struct dlt_token element;
-    const char *cursor = NULL;
-    int count = 0;
-
-    if (value->type == DLT_TOKEN_NUMBER && take_size(value, 1, size)) {
-        for (int d = 1; d < dims; d++)
-            size[d] = size[0];
+    if (take_list(value, dims, size))
         return 0;
-    }
-    if (value->type == DLT_TOKEN_ARRAY) {
-        while (count < dims && dlt_scan_element(value, &cursor, &element) &&
-               take_size(&element, 1, &size[count]))
-            count++;
-        if (count == dims && !dlt_scan_element(value, &cursor, &element))
-            return 0;
-    }
-    return dlt_fail(error, "%s: has to be a size or a list of %d, each at least 1, not %.*s",
-                    field->name, dims, value->length > 40 ? 40 : (int)value->length, value->begin);
+    return dlt_fail(error, "%s: has to be a size or a list of %d, each at least 1, not %.40s",
+                    field->name, dims, shown(value));
 }
 
 /* Before and after of one dimension: one number for both, or a pair. */
-static bool take_padding(const struct dlt_token *token, int64_t pad[2])
+static bool take_pair(struct json_object *value, int64_t pad[2])
 {
-    struct dlt_token element;
-    const char *cursor = NULL;
+    bool pair = is_list_of(value, 2);
 
-    if (token->type == DLT_TOKEN_NUMBER) {
-        if (!take_size(token, 0, &pad[0]))
-            return false;
-        pad[1] = pad[0];
-        return true;
-    }
-    return token->type == DLT_TOKEN_ARRAY && dlt_scan_element(token, &cursor, &element) &&
-           take_size(&element, 0, &pad[0]) && dlt_scan_element(token, &cursor, &element) &&
-           take_size(&element, 0, &pad[1]) && !dlt_scan_element(token, &cursor, &element);
+    return take_size(pair ? json_object_array_get_idx(value, 0) : value, 0, &pad[0]) &&
+           take_size(pair ? json_object_array_get_idx(value, 1) : value, 0, &pad[1]);
 }
 
-static int parse_padding(const struct dlt_field *field, const struct dlt_token *value,
+/* A size, or a list of a size or pair for each dimension. */
+static bool take_padding(struct json_object *value, int dims, int64_t (*pad)[2])
+{
+    bool list = is_list_of(value, dims),
+         good = list || !json_object_is_type(value, json_type_array);
+
+    for (int d = 0; d < dims && good; d++)
+        good = take_pair(list ? json_object_array_get_idx(value, (size_t)d) : value, pad[d]);
+    return good;
+}
+
+static int parse_padding(const struct dlt_field *field, struct json_object *value,
                          struct dlt_record *record, struct dlt_error *error)
 {
     struct dlt_spatial *s = &record->u.spatial;
     int dims = record->kind->dims;
-    struct dlt_token element;
-    const char *cursor = NULL;
-    int count = 0;
 
-    if (value->type == DLT_TOKEN_STRING && dlt_token_is(value, "valid"))
+    if (dlt_value_is(value, "valid"))
         return 0;
-    if (value->type == DLT_TOKEN_STRING && dlt_token_is(value, "same")) {
+    if (dlt_value_is(value, "same")) {
         dlt_spatial_pad_same(s, dims);
         return 0;
     }
-    if (value->type == DLT_TOKEN_NUMBER) {
-        for (; count < dims && take_padding(value, s->padding[count]); count++)
-            ;
-        if (count == dims)
-            return 0;
-    }
-    if (value->type == DLT_TOKEN_ARRAY) {
-        while (count < dims && dlt_scan_element(value, &cursor, &element) &&
-               take_padding(&element, s->padding[count]))
-            count++;
-        if (count == dims && !dlt_scan_element(value, &cursor, &element))
-            return 0;
-    }
+    if (take_padding(value, dims, s->padding))
+        return 0;
     return dlt_fail(error,
                     "%s: has to be \"valid\", \"same\", a size, or a list of %d sizes or [before, "
-                    "after] pairs, not %.*s",
-                    field->name, dims, value->length > 40 ? 40 : (int)value->length, value->begin);
+                    "after] pairs, not %.40s",
+                    field->name, dims, shown(value));
 }
 
-static enum dlt_parsed parse_field(const struct dlt_field *field, const struct dlt_token *value,
+static enum dlt_parsed parse_field(const struct dlt_field *field, struct json_object *value,
                                    struct dlt_record *record, struct dlt_error *error)
 {
     int64_t *number = dlt_record_field(record, field);
@@ -309,14 +312,14 @@ static enum dlt_parsed parse_field(const struct dlt_field *field, const struct d
 
     switch (field->type) {
     case DLT_FIELD_INT:
-        if (!dlt_token_int64(value, number) || *number < 1)
+        if (!dlt_value_int64(value, number) || *number < 1)
             return (enum dlt_parsed)fail_value(field->name, "a whole number of at least 1", value,
                                                error);
         return DLT_PARSED;
     case DLT_FIELD_BOOL:
-        if (value->type != DLT_TOKEN_TRUE && value->type != DLT_TOKEN_FALSE)
+        if (!json_object_is_type(value, json_type_boolean))
             return (enum dlt_parsed)fail_value(field->name, "true or false", value, error);
-        *number = value->type == DLT_TOKEN_TRUE;
+        *number = json_object_get_boolean(value);
         return DLT_PARSED;
     case DLT_FIELD_LIST:
         return (enum dlt_parsed)parse_list(field, value, record->kind->dims, number, error);
@@ -332,17 +335,17 @@ static enum dlt_parsed parse_field(const struct dlt_field *field, const struct d
 }
 
 /* The fields of the record's kind. "same" needs the sizes, so padding comes last. */
-static enum dlt_parsed parse_record(const struct dlt_member_list *list, struct dlt_record *record,
+static enum dlt_parsed parse_record(struct json_object *object, struct dlt_record *record,
                                     struct dlt_error *error)
 {
     for (int last = 0; last < 2; last++) {
         for (const struct dlt_field *field = record->kind->fields; field->name; field++) {
-            const struct dlt_token *value;
+            struct json_object *value;
             enum dlt_parsed parsed;
 
             if ((field->type == DLT_FIELD_PADDING) != last)
                 continue;
-            value = dlt_member_find(list, field->name);
+            value = dlt_member_find(object, field->name);
             if (!value && field->required)
                 return (enum dlt_parsed)dlt_fail(error, "%s: is missing; %s needs it", field->name,
                                                  record->kind->name);
@@ -356,36 +359,36 @@ static enum dlt_parsed parse_record(const struct dlt_member_list *list, struct d
     return (enum dlt_parsed)dlt_record_check(record, error);
 }
 
-static const struct dlt_record_kind *find_kind(const struct dlt_token *op)
+static const struct dlt_record_kind *find_kind(struct json_object *op)
 {
     for (size_t i = 0; i < dlt_record_kind_count(); i++) {
         const struct dlt_record_kind *kind = dlt_record_kind_at(i);
 
-        if (dlt_token_is(op, kind->name))
+        if (dlt_value_is(op, kind->name))
             return kind;
     }
     return NULL;
 }
 
-enum dlt_parsed dlt_parse_measurement(const struct dlt_member_list *list,
+enum dlt_parsed dlt_parse_measurement(struct json_object *object,
                                       struct dlt_measurement *measurement, struct dlt_error *error)
 {
-    const struct dlt_token *op = dlt_member_find(list, "op");
+    struct json_object *op = dlt_member_find(object, "op");
     const struct dlt_record_kind *kind;
     enum dlt_parsed parsed;
 
     if (!op)
         return (enum dlt_parsed)dlt_fail(error, "op: is missing; it has to be in every row");
-    if (op->type != DLT_TOKEN_STRING)
+    if (!json_object_is_type(op, json_type_string))
         return (enum dlt_parsed)fail_value("op", "a string", op, error);
     kind = find_kind(op);
     if (!kind)
         return DLT_PARSED_UNKNOWN;
     memset(measurement, 0, sizeof *measurement);
     measurement->record = dlt_record_make(kind);
-    parsed = parse_record(list, &measurement->record, error);
+    parsed = parse_record(object, &measurement->record, error);
     if (parsed == DLT_PARSED)
-        parsed = dlt_parse_members(list, dlt_row_members, measurement, error);
+        parsed = dlt_parse_members(object, dlt_row_members, measurement, error);
     if (parsed == DLT_PARSED && !(measurement->median_s > 0))
         return (enum dlt_parsed)dlt_fail(error, "median_ms: has to be more than 0");
     return parsed;

@@ -11,14 +11,15 @@
 #include "measure/measurements.h"
 #include "measure/parse.h"
 
-enum { LINE_LIMIT = 1 << 20, CHUNK = 1 << 16, FORMAT_VERSION = 1 };
+enum { LINE_LIMIT = 1 << 20, CHUNK = 1 << 16, DEPTH = 32, FORMAT_VERSION = 1 };
 
 struct dlt_measure_reader {
     char *path;
     gzFile stream;
     struct dlt_measure_header header;
-    struct dlt_member_list list;
-    char *buffer; /* holds [start, end), and room for a NUL behind it */
+    struct json_tokener *tokener;
+    struct json_object *object; /* of the line last parsed */
+    char *buffer;               /* holds [start, end), and room for a NUL behind it */
     size_t start, end, room;
     size_t line; /* number of the line last taken, from 1 */
     size_t unknown;
@@ -112,36 +113,33 @@ static int take_line(struct dlt_measure_reader *r, char **line, size_t *length, 
     return dlt_fail(error, "the line is longer than 1 MiB; is this a measurements file?");
 }
 
-/* One line as an object's members. 1: it is one; 0: not JSON; -1: failure. */
-static int list_line(struct dlt_measure_reader *r, const char *line, size_t length,
-                     struct dlt_error *error)
+/* Whether a line is a JSON object, which is then r->object. */
+static bool parse_line(struct dlt_measure_reader *r, const char *line, size_t length)
 {
-    const char *cursor = line;
-    struct dlt_token token;
-
-    if (!dlt_scan_value(&cursor, &token) || cursor != line + length ||
-        token.type != DLT_TOKEN_OBJECT)
-        return 0;
-    return dlt_member_list_fill(&r->list, &token, error) ? -1 : 1;
+    json_object_put(r->object);
+    json_tokener_reset(r->tokener);
+    r->object = json_tokener_parse_ex(r->tokener, line, (int)length);
+    return json_object_is_type(r->object, json_type_object) &&
+           json_tokener_get_parse_end(r->tokener) == length;
 }
 
 static int check_format(struct dlt_measure_reader *r, struct dlt_error *error)
 {
-    const struct dlt_token *format = dlt_member_find(&r->list, "format");
-    const struct dlt_token *version = dlt_member_find(&r->list, "version");
+    struct json_object *format = dlt_member_find(r->object, "format");
+    struct json_object *version = dlt_member_find(r->object, "version");
     int64_t number;
 
-    if (!format || format->type != DLT_TOKEN_STRING)
+    if (!json_object_is_type(format, json_type_string))
         return dlt_fail(error, "format: is missing; the first line of a measurements file is its "
                                "header, {\"format\":\"dltime-measurements\",...}");
-    if (dlt_token_is(format, "dltime-trace"))
+    if (dlt_value_is(format, "dltime-trace"))
         return dlt_fail(error, "format: this is a trace (\"dltime-trace\"): times of operators "
                                "inside one step, which are not measurements; give a "
                                "\"dltime-measurements\" or \"dltime-runs\" file");
-    r->header.runs = dlt_token_is(format, "dltime-runs");
-    if (!r->header.runs && !dlt_token_is(format, "dltime-measurements"))
+    r->header.runs = dlt_value_is(format, "dltime-runs");
+    if (!r->header.runs && !dlt_value_is(format, "dltime-measurements"))
         return dlt_fail(error, "format: is neither \"dltime-measurements\" nor \"dltime-runs\"");
-    if (!version || !dlt_token_int64(version, &number) || number < 1)
+    if (!version || !dlt_value_int64(version, &number) || number < 1)
         return dlt_fail(error, "version: is missing or no whole number; this dltime reads %d",
                         FORMAT_VERSION);
     if (number > FORMAT_VERSION)
@@ -153,28 +151,24 @@ static int check_format(struct dlt_measure_reader *r, struct dlt_error *error)
 }
 
 /* The object of that name inside the header, by its table. */
-static int parse_part(const struct dlt_member_list *header, const char *name,
-                      const struct dlt_member *table, void *base, struct dlt_error *error)
+static int parse_part(struct json_object *header, const char *name, const struct dlt_member *table,
+                      void *base, struct dlt_error *error)
 {
-    const struct dlt_token *part = dlt_member_find(header, name);
-    struct dlt_member_list list = {0};
-    int result = 0;
+    struct json_object *part = dlt_member_find(header, name);
 
     if (!part)
         return 0;
-    if (part->type != DLT_TOKEN_OBJECT)
+    if (!json_object_is_type(part, json_type_object))
         return dlt_fail(error, "%s: has to be an object", name);
-    if (dlt_member_list_fill(&list, part, error) ||
-        dlt_parse_members(&list, table, base, error) == DLT_PARSED_WRONG)
-        result = dlt_fail_in(error, "%s.", name);
-    free(list.member);
-    return result;
+    if (dlt_parse_members(part, table, base, error) == DLT_PARSED_WRONG)
+        return dlt_fail_in(error, "%s.", name);
+    return 0;
 }
 
 static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
 {
     struct dlt_measure_header *h = &r->header;
-    const struct dlt_token *source;
+    struct json_object *source;
     char *line;
     size_t length;
     bool whole;
@@ -182,20 +176,18 @@ static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
 
     if (got == 0)
         return dlt_fail(error, "is empty; the first line has to be its header");
-    if (got > 0)
-        got = list_line(r, line, length, error);
-    if (got == 0)
+    if (got > 0 && !parse_line(r, line, length))
         return dlt_fail(error, "line 1: is no JSON object; the first line of a measurements file "
                                "is its header");
     if (got < 0 || check_format(r, error) ||
-        parse_part(&r->list, "device", dlt_device_members, &h->device, error) ||
-        parse_part(&r->list, "software", dlt_software_members, &h->software, error))
+        parse_part(r->object, "device", dlt_device_members, &h->device, error) ||
+        parse_part(r->object, "software", dlt_software_members, &h->software, error))
         return dlt_fail_in(error, "line 1: ");
     if (!h->runs && !h->device.name[0])
         return dlt_fail(error, "line 1: device.name: is missing; measurements belong to a device");
-    source = dlt_member_find(&r->list, "source");
-    if (source && source->type == DLT_TOKEN_STRING)
-        dlt_token_text(source, h->source, sizeof h->source);
+    source = dlt_member_find(r->object, "source");
+    if (json_object_is_type(source, json_type_string))
+        dlt_value_text(source, h->source, sizeof h->source);
     r->whole = (int64_t)length + whole;
     return 0;
 }
@@ -227,10 +219,15 @@ int dlt_measure_open(const char *path, struct dlt_measure_reader **reader, struc
     struct dlt_measure_reader *r = calloc(1, sizeof *r);
 
     *reader = NULL;
-    if (!r || !(r->path = strdup(path))) {
-        free(r);
+    if (r) {
+        r->path = strdup(path);
+        r->tokener = json_tokener_new_ex(DEPTH);
+    }
+    if (!r || !r->path || !r->tokener) {
+        dlt_measure_close(r);
         return dlt_fail_memory(error);
     }
+    json_tokener_set_flags(r->tokener, JSON_TOKENER_STRICT);
     if (open_stream(r, path, error) || make_room(r, error) || read_header(r, error)) {
         dlt_fail_in(error, "%s: ", path);
         dlt_measure_close(r);
@@ -253,7 +250,7 @@ static enum dlt_parsed parse_run(const struct dlt_measure_reader *r, struct dlt_
     memset(run, 0, sizeof *run);
     run->devices = run->nodes = 1;
     run->pass = DLT_STEP;
-    parsed = dlt_parse_members(&r->list, dlt_run_members, run, error);
+    parsed = dlt_parse_members(r->object, dlt_run_members, run, error);
     if (!run->device[0])
         memcpy(run->device, r->header.device.name, sizeof run->device);
     if (!run->framework[0])
@@ -267,24 +264,22 @@ static int read_row(struct dlt_measure_reader *r, const char *line, size_t lengt
                     struct dlt_error *error)
 {
     enum dlt_parsed parsed;
-    int listed;
+    bool is_object;
 
     if (length == strspn(line, " \t\r")) {
         r->whole += (int64_t)length + whole;
         return 0;
     }
-    listed = list_line(r, line, length, error);
-    if (listed < 0)
-        return -1;
-    if (listed == 0 && !whole) {
+    is_object = parse_line(r, line, length);
+    if (!is_object && !whole) {
         r->cut = true;
         return 0;
     }
     r->whole += (int64_t)length + whole;
-    if (listed == 0)
+    if (!is_object)
         return dlt_fail(error, "is no JSON object; mend or remove the line");
     parsed = r->header.runs ? parse_run(r, run, error)
-                            : dlt_parse_measurement(&r->list, measurement, error);
+                            : dlt_parse_measurement(r->object, measurement, error);
     if (parsed == DLT_PARSED_UNKNOWN)
         r->unknown++;
     return parsed == DLT_PARSED ? 1 : parsed == DLT_PARSED_UNKNOWN ? 0 : -1;
@@ -329,7 +324,9 @@ void dlt_measure_close(struct dlt_measure_reader *reader)
         return;
     if (reader->stream)
         gzclose_r(reader->stream);
-    free(reader->list.member);
+    json_object_put(reader->object);
+    if (reader->tokener)
+        json_tokener_free(reader->tokener);
     free(reader->buffer);
     free(reader->path);
     free(reader);

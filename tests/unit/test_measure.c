@@ -235,6 +235,75 @@ static void a_row_that_is_wrong_is_told_by_file_line_and_field(void **state)
                      "2^53");
 }
 
+static void only_json_is_taken_for_json(void **state)
+{
+    static const char *const bad[] = {
+        "01",          "+1",      "1e",         "tru",          "\"",          "\"\\x\"",
+        "\"\\u12g4\"", "[1,]",    "[1 2]",      "{\"a\"}",      "{a:1}",       "'a'",
+        "[1}",         "1 /* */", "{\"a\":1,}", "1}, {\"b\":1", "1} {\"b\":1", "\xef\xbb\xbf"};
+    char row[128], deep[101] = "";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        snprintf(row, sizeof row, "{\"x\":%s}\n", bad[i]);
+        expect_row_error(row, "is no JSON object");
+    }
+    memset(deep, '[', 50);
+    memset(deep + 50, ']', 50);
+    snprintf(row, sizeof row, "{\"x\":%s}\n", deep);
+    expect_row_error(row, "is no JSON object");
+}
+
+static void numbers_are_the_nearest_doubles_and_finite(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        char row[256], number[80];
+
+        snprintf(number, sizeof number, "%lld.%0*llde%d",
+                 (long long)random_below(i % 2 ? 1000 : 1LL << 50), i % 14 + 1,
+                 (long long)random_below(1000) + 1, (int)random_below(20) - 10);
+        snprintf(row, sizeof row,
+                 "{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":3.2e1,\"columns\":32.0,"
+                 "\"median_ms\":1,\"power_w\":%s}\n",
+                 number);
+        assert_true(read_row(row).power_w == strtod(number, NULL));
+    }
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":1e400}\n",
+                     "median_ms: has to be a number");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":NaN}\n",
+                     "median_ms: has to be a number");
+}
+
+/* An algorithm's name is read into 32 bytes. */
+static void texts_are_decoded_cleaned_and_cut_at_a_characters_edge(void **state)
+{
+    static const struct {
+        const char *json, *text;
+    } cases[] = {
+        {"a\\\"b\\\\c\\/d", "a\"b\\c/d"},
+        {"x\\ny\\u0007", "x?y?"},
+        {"\\u00e9", "\303\251"},
+        {"\\ud83d\\ude00", "\360\237\230\200"}, /* a surrogate pair is one character */
+        {"\303\251", "\303\251"},
+        {"\377\301", "??"},
+        {"0123456789012345678901234567\303\251\303\251", "0123456789012345678901234567\303\251"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char row[256];
+
+        snprintf(row, sizeof row,
+                 "{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                 "\"median_ms\":1,\"algorithm\":\"%s\"}\n",
+                 cases[i].json);
+        assert_string_equal(read_row(row).algorithm, cases[i].text);
+    }
+}
+
 static void reading_goes_on_behind_a_wrong_row(void **state)
 {
     struct dlt_measure_reader *reader = open_rows(DENSE(1) "oops\n" DENSE(3));
@@ -592,6 +661,9 @@ int main(void)
         cmocka_unit_test(one_number_stands_for_every_dimension),
         cmocka_unit_test(same_padding_is_tensorflows_wherever_it_stands_in_the_row),
         cmocka_unit_test(a_row_that_is_wrong_is_told_by_file_line_and_field),
+        cmocka_unit_test(only_json_is_taken_for_json),
+        cmocka_unit_test(numbers_are_the_nearest_doubles_and_finite),
+        cmocka_unit_test(texts_are_decoded_cleaned_and_cut_at_a_characters_edge),
         cmocka_unit_test(reading_goes_on_behind_a_wrong_row),
         cmocka_unit_test(unknown_fields_are_ignored_and_unknown_operators_counted),
         cmocka_unit_test(a_half_written_last_line_is_left_out_and_the_rest_used),
