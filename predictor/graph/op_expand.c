@@ -93,8 +93,8 @@ static int slice(struct dlt_expansion *e, const char *part, int input, int64_t d
     return input < 0 ? -1 : dlt_expand_add(e, "slice", part, &a, sizeof a, &input, 1, error);
 }
 
-/* Projections of query, key and value: packed as far as their inputs are the same tensor, as in
- * torch.nn.functional._in_projection_packed. */
+/* Projections of query, key and value: packed as far as their inputs are the same tensor, and then
+ * copied apart, as in torch.nn.functional._in_projection_packed. */
 static int project(struct dlt_expansion *e, const struct dlt_attention_attributes *a,
                    int projected[3], struct dlt_error *error)
 {
@@ -112,10 +112,14 @@ static int project(struct dlt_expansion *e, const struct dlt_attention_attribute
             packed++;
         all = dense(e, packed == 3 ? "in_proj" : names[i], source[i], a->embed_dim * packed,
                     a->bias, error);
-        for (int k = 0; k < packed; k++, i++)
-            projected[i] = packed == 1 ? all
-                                       : slice(e, names[i], all, -1, k * a->embed_dim,
-                                               (k + 1) * a->embed_dim, error);
+        for (int k = 0; k < packed; k++, i++) {
+            projected[i] = all;
+            if (packed == 1)
+                continue;
+            projected[i] =
+                slice(e, names[i], all, -1, k * a->embed_dim, (k + 1) * a->embed_dim, error);
+            projected[i] = plain(e, "contiguous", names[i], projected[i], -1, error);
+        }
     }
     return projected[0] < 0 || projected[1] < 0 || projected[2] < 0 ? -1 : 0;
 }

@@ -58,8 +58,15 @@ static int pad(const struct dlt_op_site *site, struct dlt_op_result *result,
                         out->rank);
     for (int d = 2; count == 0 && d < out->rank; d++)
         out->dim[d] += 2 * a->shape.value[0];
-    for (int64_t i = 0; i < count; i++)
-        out->dim[out->rank - 1 - i / 2] += a->shape.value[i];
+    for (int64_t i = 0; i < count; i += 2) {
+        const int64_t *side = &a->shape.value[i];
+        int64_t *size = &out->dim[out->rank - 1 - i / 2];
+
+        if (*size + (side[0] < 0 ? side[0] : 0) + (side[1] < 0 ? side[1] : 0) < 0)
+            return dlt_fail(error, "padding: %lld and %lld crop more than the %lld there are",
+                            (long long)side[0], (long long)side[1], (long long)*size);
+        *size += side[0] + side[1];
+    }
     dlt_rowwise_record(site->op, out, 1, &result->record);
     return 0;
 }

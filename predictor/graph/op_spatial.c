@@ -138,13 +138,14 @@ static void pad_for_ceil(struct dlt_spatial *s, int dims)
     for (int d = 0; d < dims; d++) {
         int64_t window = s->dilation[d] * (s->kernel[d] - 1) + 1;
         int64_t span = s->in_size[d] + s->padding[d][0] + s->padding[d][1] - window;
-        int64_t out = (span + s->stride[d] - 1) / s->stride[d] + 1;
+        int64_t out =
+            span + s->stride[d] - 1 < 0 ? 0 : (span + s->stride[d] - 1) / s->stride[d] + 1;
         int64_t needed;
 
-        if (span < 0)
-            continue;
-        if ((out - 1) * s->stride[d] >= s->in_size[d] + s->padding[d][0])
+        if (out > 0 && (out - 1) * s->stride[d] >= s->in_size[d] + s->padding[d][0])
             out--;
+        if (out < 1)
+            continue;
         needed = (out - 1) * s->stride[d] + window - s->in_size[d] - s->padding[d][0];
         if (needed > s->padding[d][1])
             s->padding[d][1] = needed;

@@ -126,13 +126,15 @@ void dlt_record_work(const struct dlt_record *record, struct dlt_work *work)
 
 static const double largest_product = 9007199254740992.0; /* 2^53: exact in a double */
 
-/* A transposed convolution's output is an input from which the convolution makes its input. */
-static bool undoes(const struct dlt_spatial *s, int dim)
+/* A transposed convolution's output is what the windows of its input cover, and output_padding,
+ * which is smaller than stride or dilation. */
+static bool covers(const struct dlt_spatial *s, int dim)
 {
-    int64_t span = s->out_size[dim] + s->padding[dim][0] + s->padding[dim][1] -
-                   s->dilation[dim] * (s->kernel[dim] - 1) - 1;
+    int64_t more = s->out_size[dim] + s->padding[dim][0] + s->padding[dim][1] -
+                   s->dilation[dim] * (s->kernel[dim] - 1) - 1 -
+                   (s->in_size[dim] - 1) * s->stride[dim];
 
-    return span >= 0 && span / s->stride[dim] + 1 == s->in_size[dim];
+    return more >= 0 && (more < s->stride[dim] || more < s->dilation[dim]);
 }
 
 static int check_spatial(const struct dlt_record *r, struct dlt_error *error)
@@ -145,8 +147,8 @@ static int check_spatial(const struct dlt_record *r, struct dlt_error *error)
                         r->kind->name, (long long)s->groups, (long long)s->in_channels,
                         (long long)s->out_channels);
     for (int d = 0; d < r->kind->dims; d++) {
-        if (s->out_size[d] && !undoes(s, d))
-            return dlt_fail(error, "%s: out_size %lld is none that gives an in_size of %lld",
+        if (s->out_size[d] && !covers(s, d))
+            return dlt_fail(error, "%s: out_size %lld does not follow from an in_size of %lld",
                             r->kind->name, (long long)s->out_size[d], (long long)s->in_size[d]);
         if (dlt_spatial_out(s, d) < 1)
             return dlt_fail(error, "%s: kernel %lld does not fit into %lld padded by %lld + %lld",

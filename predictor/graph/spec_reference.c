@@ -117,7 +117,8 @@ int dlt_walk_inputs(struct dlt_walk *w, json_object *layer)
         return resolve(w, "@", &w->reference[0]);
     }
     before = dlt_spec_enter(w->path, ".inputs");
-    if (!json_object_is_type(inputs, json_type_array) || json_object_array_length(inputs) > DLT_WALK_INPUTS)
+    if (!json_object_is_type(inputs, json_type_array) ||
+        json_object_array_length(inputs) > DLT_WALK_INPUTS)
         return dlt_spec_fail(w->path, w->error, "expected a list of 1 to %d names",
                              DLT_WALK_INPUTS);
     w->references = json_object_array_length(inputs);
