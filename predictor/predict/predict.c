@@ -94,7 +94,12 @@ static int price(struct dlt_estimate *e, const struct dlt_model *model,
     e->unit = calloc(e->plan->unit_count + 1, sizeof *e->unit);
     if (!e->unit)
         return dlt_fail_memory(error);
-    if (dlt_step_price(profile, entry, e->plan, e->forward_only, e->unit, &sum, error))
+    /* A section that turns out damaged gives no price: that it is damaged is the reason to tell. */
+    if (dlt_step_price(profile, entry, e->plan, e->forward_only, e->unit, &sum, error)) {
+        dlt_profile_check(profile, error);
+        return -1;
+    }
+    if (dlt_profile_check(profile, error))
         return -1;
     dlt_profile_step(profile, entry, e->training.framework, &parameters);
     dlt_step_times(&sum, &parameters, &times);
@@ -110,6 +115,7 @@ static int price(struct dlt_estimate *e, const struct dlt_model *model,
     e->fits =
         judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
                                                                  : dlt_device_usable(&e->device));
+    return 0;
 }
 
 int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile,
