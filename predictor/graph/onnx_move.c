@@ -106,8 +106,9 @@ static int bind_view(struct dlt_onnx_build *b, size_t k, struct dlt_onnx_value *
 
 /* ---- Reshape and the like ---- */
 
-/* A literal shape was written for the file's batch: the first size that is not the input's grows
- * with it. */
+/* A literal shape was written for the file's batch. The first size that is not the input's grows
+ * with it, or the next one, if that is the file's batch itself: length * batch x features becomes
+ * length x batch x features. */
 static void rescale(const struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
                     struct dlt_onnx_tensor *to)
 {
@@ -132,12 +133,13 @@ static void rescale(const struct dlt_onnx_build *b, const struct dlt_onnx_tensor
     if (open || __builtin_mul_overflow(product, b->batch, &product) ||
         (double)product != (double)x->count * (double)b->file_batch)
         return;
-    for (int64_t size; d < to->rank; d++) {
-        if (__builtin_mul_overflow(to->dim[d], b->batch, &size) || size % b->file_batch)
-            continue;
-        to->dim[d] = size / b->file_batch;
-        return;
-    }
+    if (to->dim[d] != b->file_batch && d + 1 < to->rank && to->dim[d + 1] == b->file_batch)
+        d++;
+    /* The last is features, wherever else the batch may have gone. */
+    if (d > 0 && d == to->rank - 1)
+        d--;
+    if (!__builtin_mul_overflow(to->dim[d], b->batch, &product) && product % b->file_batch == 0)
+        to->dim[d] = product / b->file_batch;
 }
 
 static int reshaped(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,

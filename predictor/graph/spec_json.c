@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "graph/loader.h"
+#include "graph/spec_hf.h"
 #include "graph/training.h"
 
 struct source {
@@ -182,6 +183,30 @@ static void destroy(struct dlt_model_source *source)
     free(source);
 }
 
+/* A configuration of transformers becomes the document that describes the same network. */
+static int translate(struct dlt_model *model, json_object **root, struct dlt_error *error)
+{
+    json_object *spec;
+    char *text;
+    int status;
+
+    if (!dlt_hf_recognise(*root))
+        return 0;
+    model->name = strdup(dlt_hf_name(*root));
+    if (!model->name)
+        return dlt_fail_memory(error);
+    dlt_text_printable(model->name);
+    if (dlt_hf_write(*root, &text, error))
+        return -1;
+    status = parse(text, strlen(text), &spec, error);
+    free(text);
+    if (status)
+        return -1;
+    json_object_put(*root);
+    *root = spec;
+    return 0;
+}
+
 int dlt_spec_json_load(struct dlt_model *model, const char *data, size_t size,
                        struct dlt_error *error)
 {
@@ -196,7 +221,8 @@ int dlt_spec_json_load(struct dlt_model *model, const char *data, size_t size,
         return -1;
     }
     model->source = &source->base;
-    if (check_top(source->root, error) || read_name(model, source->root, error) ||
+    if (translate(model, &source->root, error) || check_top(source->root, error) ||
+        read_name(model, source->root, error) ||
         read_training(&model->training, source->root, error))
         return -1;
     return 0;

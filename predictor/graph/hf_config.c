@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of a configuration, and the layers that all families have. */
+#include "graph/hf_config.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void fail(struct dlt_hf *hf, const char *name, const char *expected)
+{
+    if (!hf->failed)
+        dlt_fail(hf->error, "%s: %s", name, expected);
+    hf->failed = true;
+}
+
+int64_t dlt_hf_size(struct dlt_hf *hf, const char *const *names, int64_t fallback)
+{
+    json_object *value;
+
+    for (size_t i = 0; names[i]; i++) {
+        /* null: the default, as transformers writes it. */
+        if (!json_object_object_get_ex(hf->root, names[i], &value) || !value)
+            continue;
+        if (!json_object_is_type(value, json_type_int) || json_object_get_int64(value) < 1 ||
+            json_object_get_int64(value) > INT32_MAX)
+            fail(hf, names[i], "expected a whole number from 1 to 2147483647");
+        else
+            return json_object_get_int64(value);
+    }
+    return fallback;
+}
+
+bool dlt_hf_flag(struct dlt_hf *hf, const char *name, bool fallback)
+{
+    json_object *value;
+
+    if (!json_object_object_get_ex(hf->root, name, &value) || !value)
+        return fallback;
+    if (!json_object_is_type(value, json_type_boolean))
+        fail(hf, name, "expected true or false");
+    return json_object_get_boolean(value);
+}
+
+bool dlt_hf_drops(struct dlt_hf *hf, const char *name, double fallback)
+{
+    json_object *value;
+
+    if (!json_object_object_get_ex(hf->root, name, &value) || !value)
+        return fallback > 0;
+    if (!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int))
+        fail(hf, name, "expected a number");
+    return json_object_get_double(value) > 0;
+}
+
+const char *dlt_hf_word(struct dlt_hf *hf, const char *name)
+{
+    json_object *value;
+
+    if (!json_object_object_get_ex(hf->root, name, &value) ||
+        !json_object_is_type(value, json_type_string))
+        return "";
+    return json_object_get_string(value);
+}
+
+bool dlt_hf_is(struct dlt_hf *hf, const char *end)
+{
+    json_object *list, *first;
+    size_t length, tail = strlen(end);
+    const char *name;
+
+    if (!json_object_object_get_ex(hf->root, "architectures", &list) ||
+        !json_object_is_type(list, json_type_array) || json_object_array_length(list) == 0)
+        return false;
+    first = json_object_array_get_idx(list, 0);
+    if (!json_object_is_type(first, json_type_string))
+        return false;
+    name = json_object_get_string(first);
+    length = strlen(name);
+    return length >= tail && strcmp(name + length - tail, end) == 0;
+}
+
+int64_t dlt_hf_labels(struct dlt_hf *hf)
+{
+    json_object *labels;
+
+    if (json_object_object_get_ex(hf->root, "id2label", &labels) &&
+        json_object_is_type(labels, json_type_object) && json_object_object_length(labels) > 0)
+        return json_object_object_length(labels);
+    return dlt_hf_size(hf, HF_NAMES("num_labels"), 2);
+}
+
+int64_t dlt_hf_share(struct dlt_hf *hf, const char *whole, int64_t size, const char *divisor,
+                     int64_t parts)
+{
+    if (size % parts && !hf->failed) {
+        hf->failed = true;
+        dlt_fail(hf->error, "%s: %lld does not divide %s, which is %lld", divisor, (long long)parts,
+                 whole, (long long)size);
+    }
+    return size / parts;
+}
+
+void dlt_hf_layer(struct dlt_hf *hf, const char *format, ...)
+{
+    va_list args;
+
+    fputs(hf->begun ? ",\n{\"op\": " : "{\"op\": ", hf->out);
+    hf->begun = true;
+    va_start(args, format);
+    vfprintf(hf->out, format, args);
+    va_end(args);
+    fputc('}', hf->out);
+}
+
+void dlt_hf_dense(struct dlt_hf *hf, int64_t width, bool bias, const char *more)
+{
+    dlt_hf_layer(hf, "\"dense\", \"out_features\": %lld, \"bias\": %s%s", (long long)width,
+                 bias ? "true" : "false", more);
+}
+
+void dlt_hf_dropout(struct dlt_hf *hf, bool drops)
+{
+    if (drops)
+        dlt_hf_layer(hf, "\"dropout\"");
+}
+
+void dlt_hf_activation(struct dlt_hf *hf, const char *name)
+{
+    static const struct {
+        const char *theirs, *ours;
+    } table[] = {{"gelu", "gelu"},       {"gelu_new", "gelu"},
+                 {"gelu_fast", "gelu"},  {"gelu_pytorch_tanh", "gelu"},
+                 {"quick_gelu", "silu"}, {"relu", "relu"},
+                 {"silu", "silu"},       {"swish", "silu"},
+                 {"tanh", "tanh"},       {"mish", "mish"}};
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i].theirs, name) == 0) {
+            dlt_hf_layer(hf, "\"%s\"", table[i].ours);
+            return;
+        }
+    fail(hf, "activation function",
+         "not known; known are gelu, gelu_new, relu, silu, tanh, mish and their variants");
+}
+
+static void rotate(struct dlt_hf *hf, const char *name)
+{
+    dlt_hf_layer(hf, "\"scale\", \"name\": \"%s_cos\", \"inputs\": [\"%s\"]", name, name);
+    dlt_hf_layer(hf, "\"contiguous\", \"inputs\": [\"%s\"]", name);
+    dlt_hf_layer(hf, "\"scale\"");
+    dlt_hf_layer(hf, "\"add\", \"name\": \"%s_rotated\", \"inputs\": [\"%s_cos\", \"@\"]", name,
+                 name);
+}
+
+static void project(struct dlt_hf *hf, const struct dlt_hf_attention *a, const char *name,
+                    const char *input, int64_t heads)
+{
+    dlt_hf_layer(hf,
+                 "\"dense\", \"out_features\": %lld, \"bias\": %s, \"name\": \"%s_proj\", "
+                 "\"inputs\": [\"%s\"]",
+                 (long long)(heads * a->head_size), a->bias ? "true" : "false", name, input);
+    dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld, %lld]", (long long)heads,
+                 (long long)a->head_size);
+    dlt_hf_layer(hf, "\"permute\", \"name\": \"%s\", \"dims\": [0, 2, 1, 3]", name);
+}
+
+/* Written out where a bias is added to the scores, else as one operator. */
+void dlt_hf_attend(struct dlt_hf *hf, const struct dlt_hf_attention *a)
+{
+    const char *rotated = a->rotary ? "_rotated" : "";
+
+    project(hf, a, "query", a->input, a->heads);
+    project(hf, a, "key", a->memory, a->key_heads);
+    project(hf, a, "value", a->memory, a->key_heads);
+    if (a->rotary) {
+        rotate(hf, "query");
+        rotate(hf, "key");
+    }
+    if (a->position_bias) {
+        dlt_hf_layer(hf, "\"transpose\", \"name\": \"keys\", \"dim0\": -2, \"dim1\": -1, "
+                         "\"inputs\": [\"key\"]");
+        dlt_hf_layer(hf, "\"matmul\", \"name\": \"scores\", \"inputs\": [\"query\", \"keys\"]");
+        if (*a->position_bias)
+            dlt_hf_layer(hf, "\"add\", \"inputs\": [\"scores\", \"%s\"]", a->position_bias);
+        dlt_hf_layer(hf, "\"softmax\"");
+        dlt_hf_dropout(hf, a->drops);
+        dlt_hf_layer(hf, "\"matmul\", \"inputs\": [\"@\", \"value\"]");
+    } else {
+        dlt_hf_layer(hf,
+                     "\"scaled_dot_product_attention\", \"is_causal\": %s, "
+                     "\"inputs\": [\"query%s\", \"key%s\", \"value\"]",
+                     a->causal ? "true" : "false", rotated, rotated);
+    }
+    dlt_hf_layer(hf, "\"permute\", \"dims\": [0, 2, 1, 3]");
+    dlt_hf_layer(hf, "\"contiguous\"");
+    dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld]", (long long)(a->heads * a->head_size));
+    dlt_hf_dense(hf, a->width, a->out_bias, "");
+}
