@@ -137,7 +137,8 @@ static struct layer draw_convolution(const char *name, bool transposed)
         a.dilation[d] = draw(1, 3);
         a.padding[d][0] = draw(0, 4);
         a.padding[d][1] = draw(0, 4);
-        a.output_padding[d] = transposed ? draw(0, 2) : 0;
+        /* oneDNN takes none above the stride, torch does where the dilation is larger. */
+        a.output_padding[d] = transposed ? draw(0, a.stride[d] - 1) : 0;
     }
     l = infer(name, &a, sizeof a, a.groups * draw(1, 4));
     return l;
