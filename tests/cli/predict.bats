@@ -137,3 +137,15 @@ predict() {
     [ "$status" -eq 1 ]
     [[ "$stderr" == *"No space left"* ]]
 }
+
+@test "a profile with an altered section is refused" {
+    size=$(stat -c %s "$PROFILE")
+    for back in 64 $((size / 4)) $((size / 2)); do
+        cp "$PROFILE" altered.dlp
+        printf 'ALTERED!' | dd of=altered.dlp bs=1 seek=$((size - back)) conv=notrunc status=none
+        predict mlp.json --profile altered.dlp
+        [ "$status" -eq 1 ]
+        [[ "$stderr" == *"was altered"*"copy the profile again"* ]]
+        [ -z "$output" ]
+    done
+}
