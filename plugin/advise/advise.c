@@ -31,6 +31,7 @@ struct work {
 static const struct opened *open_profile(struct work *work, const char *path)
 {
     struct opened *opened;
+    char real[PATH_MAX];
 
     for (size_t i = 0; i < work->opened_count; i++) {
         if (strcmp(work->opened[i].path, path) == 0)
@@ -40,8 +41,8 @@ static const struct opened *open_profile(struct work *work, const char *path)
         return NULL;
     opened = &work->opened[work->opened_count++];
     opened->path = path;
-    if (dlt_trust_path(path, (uid_t)work->question->snapshot->slurm_uid, &opened->error) ||
-        dlt_profile_load(path, &opened->profile, &opened->error))
+    if (dlt_trust_path(path, (uid_t)work->question->snapshot->slurm_uid, real, &opened->error) ||
+        dlt_profile_load(real, &opened->profile, &opened->error))
         opened->profile = NULL;
     return opened;
 }

@@ -2,7 +2,6 @@
 #include "load.h"
 
 #include <dlfcn.h>
-#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,26 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool trusted(const char *path, uid_t own, char *message, size_t size)
-{
-    struct stat status;
-
-    if (stat(path, &status)) {
-        snprintf(message, size, "%s: %s", path, strerror(errno));
-        return false;
-    }
-    if (status.st_uid != 0 && status.st_uid != geteuid() && status.st_uid != own) {
-        snprintf(message, size, "%s: belongs to user %u, so it is not loaded", path,
-                 (unsigned)status.st_uid);
-        return false;
-    }
-    if (status.st_mode & (S_IWGRP | S_IWOTH)) {
-        snprintf(message, size, "%s: others may write to it, so it is not loaded; chmod go-w %s",
-                 path, path);
-        return false;
-    }
-    return true;
-}
+#include "../advise/owner.h"
 
 /* This object's own folder and owner: whoever could change this object has no need of another. */
 static bool find_self(char folder[PATH_MAX], uid_t *own)
@@ -65,7 +45,7 @@ static bool choose(const char *given, char path[PATH_MAX], uid_t *own, char *mes
     }
     if (known && snprintf(path, PATH_MAX, "%s/advise.so", folder) < PATH_MAX &&
         access(path, F_OK) == 0)
-        return trusted(folder, *own, message, size);
+        return true;
     snprintf(path, PATH_MAX, "%s/advise.so", DLT_LIBDIR);
     return true;
 }
@@ -73,14 +53,15 @@ static bool choose(const char *given, char path[PATH_MAX], uid_t *own, char *mes
 dlt_advise_function *load_advise(const char *given, char *message, size_t size)
 {
     static void *handle;
-    char path[PATH_MAX];
+    char path[PATH_MAX], real[PATH_MAX];
     dlt_advise_function *function = NULL;
     uid_t own;
 
     if (!handle) {
-        if (!choose(given, path, &own, message, size) || !trusted(path, own, message, size))
+        if (!choose(given, path, &own, message, size) ||
+            !dlt_owner_check(path, own, real, message, size))
             return NULL;
-        handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        handle = dlopen(real, RTLD_NOW | RTLD_LOCAL);
     }
     if (handle)
         *(void **)&function = dlsym(handle, DLT_ADVISE_FUNCTION);
