@@ -26,17 +26,16 @@ static double now_s(void)
 static void run_child(int out, pid_t parent, dlt_child_work *work, void *context)
 {
     int nowhere = open("/dev/null", O_RDWR);
-    FILE *stream = fdopen(out, "w");
+    /* Above the standard streams, one of which the pipe is where the caller has closed it. */
+    FILE *stream = fdopen(fcntl(out, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), "w");
     int failed;
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (nowhere < 0 || !stream || getppid() != parent)
         _exit(2);
-    /* Never onto the pipe itself, which may have one of these numbers. */
-    for (int fd = 0; fd <= 2; fd++) {
-        if (fd != out)
-            dup2(nowhere, fd);
-    }
+    close(out);
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        dup2(nowhere, fd);
     failed = work(stream, context);
     if (fflush(stream) || ferror(stream))
         failed = 1;
@@ -48,6 +47,7 @@ static int read_until(int in, double end, size_t limit, char **data, size_t *siz
 {
     size_t used = 0, room = 16384;
     char *bytes = malloc(room + 1);
+    int saved;
 
     while (bytes) {
         struct pollfd ready = {.fd = in, .events = POLLIN};
@@ -84,7 +84,9 @@ static int read_until(int in, double end, size_t limit, char **data, size_t *siz
             room *= 2;
         }
     }
+    saved = errno;
     free(bytes);
+    errno = saved;
     return -1;
 }
 

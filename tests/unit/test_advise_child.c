@@ -20,6 +20,15 @@ static int answer(FILE *stream, void *context)
     return 0;
 }
 
+/* What `dltime advise` does: the answer is another program's standard output. */
+static int run_program(FILE *stream, void *context)
+{
+    (void)context;
+    dup2(fileno(stream), STDOUT_FILENO);
+    execl("/bin/echo", "echo", "partition", (char *)NULL);
+    return -1;
+}
+
 static int fail_with_a_reason(FILE *stream, void *context)
 {
     (void)context;
@@ -90,6 +99,28 @@ static void the_answer_of_a_child_arrives_whole(void **state)
     assert_int_equal(size, 10);
     free(data);
     assert_no_children();
+}
+
+static void streams_that_the_caller_closed_are_no_hindrance(void **state)
+{
+    int kept[] = {dup(STDIN_FILENO), dup(STDOUT_FILENO)};
+    struct dlt_error error;
+    char *data = NULL;
+    int result;
+    size_t size;
+
+    (void)state;
+    fflush(stdout);
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    result = dlt_child_collect(run_program, NULL, "nobody", 5, 100, &data, &size, &error);
+    dup2(kept[0], STDIN_FILENO);
+    dup2(kept[1], STDOUT_FILENO);
+    close(kept[0]);
+    close(kept[1]);
+    assert_int_equal(result, 0);
+    assert_string_equal(data, "partition\n");
+    free(data);
 }
 
 static void a_failure_gives_the_childs_reason(void **state)
@@ -191,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_answer_of_a_child_arrives_whole),
+        cmocka_unit_test(streams_that_the_caller_closed_are_no_hindrance),
         cmocka_unit_test(a_failure_gives_the_childs_reason),
         cmocka_unit_test(a_child_that_hangs_costs_the_deadline_and_no_more),
         cmocka_unit_test(a_child_that_never_ends_talking_is_stopped),
