@@ -120,8 +120,10 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
     if (decision->action == DLT_SET) {
         dlt_text_from_duration(limit, decision->limit_s);
         slurm_option_set(opt, "time", limit, false);
-        if (!slurm_option_isset(opt, "time"))
+        if (!slurm_option_isset(opt, "time")) {
+            undo(opt);
             return dlt_fail(error, "Slurm did not take the time limit %s", limit);
+        }
         /* Slurm keeps whole minutes. */
         ours.time_s = ceil(decision->limit_s / 60 - 1e-9) * 60;
     }

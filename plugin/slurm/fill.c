@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fill.h"
 
+#include <limits.h>
 #include <math.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
@@ -15,9 +16,10 @@
 /* AccountingStorageEnforce=limits, as slurm_conf has it. */
 enum { ENFORCE_LIMITS = 0x2 };
 
+/* Slurm's "not said" and "no limit" lie above INT_MAX. */
 static int count_of(uint32_t value)
 {
-    return value >= NO_VAL ? 0 : (int)value;
+    return value > INT_MAX ? 0 : (int)value;
 }
 
 static void shape_of(const node_info_t *node, struct dlt_shape *shape)
@@ -52,7 +54,6 @@ static void count_nodes(struct dlt_partition *partition, const int32_t *node_inx
 
 static void fill_partition(struct dlt_partition *partition, const partition_info_t *info)
 {
-    dlt_text_copy(partition->name, sizeof partition->name, info->name);
     partition->up = info->state_up == PARTITION_UP;
     partition->is_default = (info->flags & PART_FLAG_DEFAULT) != 0;
     partition->exclusive = info->max_share == 0; /* OverSubscribe=EXCLUSIVE */
@@ -94,18 +95,21 @@ int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *
     if (nodes && !made->nodes_private && slurm_load_node(0, &loaded, 0))
         loaded = NULL;
     for (uint32_t i = 0; i < partitions->record_count; i++) {
+        const partition_info_t *info = &partitions->partition_array[i];
         struct dlt_partition *partition;
 
-        if (!partitions->partition_array[i].name)
+        /* Under a name that was cut nothing could be submitted. */
+        if (!info->name || strlen(info->name) >= sizeof partition->name)
             continue;
         partition = dlt_snapshot_add(made);
         if (!partition) {
             dlt_fail(error, "too many partitions, or out of memory");
             goto out;
         }
-        fill_partition(partition, &partitions->partition_array[i]);
+        dlt_text_copy(partition->name, sizeof partition->name, info->name);
+        fill_partition(partition, info);
         if (loaded)
-            count_nodes(partition, partitions->partition_array[i].node_inx, loaded);
+            count_nodes(partition, info->node_inx, loaded);
     }
     *snapshot = made;
     made = NULL;

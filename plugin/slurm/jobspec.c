@@ -8,10 +8,10 @@
 #include "base/text.h"
 #include "options_api.h"
 
-/* Slurm's "not said" of each width, and what is too large to be meant. */
+/* Slurm's "not said" of each width, which in 32 bits lies above INT_MAX. */
 static int count32(uint32_t value)
 {
-    return value >= NO_VAL || value > INT_MAX ? 0 : (int)value;
+    return value > INT_MAX ? 0 : (int)value;
 }
 
 static int count16(uint16_t value)
