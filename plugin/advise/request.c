@@ -23,7 +23,7 @@ static bool starts_with(const char **text, const char *prefix)
     return true;
 }
 
-/* "v100:4", "4", "v100" or "": type and count. A count may end in k as Slurm allows. */
+/* "v100:4", "4", "v100" or "": type and count. */
 static bool take_type_and_count(const char *text, struct dlt_gpu_request *entry)
 {
     const char *colon = strrchr(text, ':');
@@ -81,7 +81,8 @@ bool dlt_request_gpus(const char *text, bool gpus_only, struct dlt_gpu_request *
             memcpy(gpus->type, entry.type, sizeof gpus->type);
         else if (strcmp(gpus->type, entry.type) != 0)
             gpus->type[0] = '\0';
-        gpus->count += entry.count;
+        if (__builtin_add_overflow(gpus->count, entry.count, &gpus->count))
+            return false;
     }
     return true;
 }
