@@ -10,6 +10,7 @@
 #include "predict/estimate.h"
 #include "predict/profile.h"
 #include "table.h"
+#include "words.h"
 
 enum { CANDIDATES_MAX = 256, PROFILES_MAX = 64 };
 
@@ -335,39 +336,32 @@ void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet)
     dlt_table_print(stream, "", NULL, 0, advice->config, &warnings);
 }
 
+static void add_variable(struct dlt_advice_variable *variables, size_t *count, const char *name,
+                         const char *value)
+{
+    variables[*count].name = name;
+    dlt_text_copy(variables[(*count)++].value, sizeof variables->value, value);
+}
+
 size_t dlt_advice_variables(const struct dlt_advice *advice, double limit_s,
                             struct dlt_advice_variable variables[DLT_ADVICE_VARIABLES])
 {
-    static const char *const names[] = {"DLTIME_ESTIMATE_S", "DLTIME_LIMIT_S", "DLTIME_STEP_S",
-                                        "DLTIME_EPOCH_S"};
-    const struct dlt_candidate *candidate;
-    double values[4];
+    static const char *const numbers[] = {DLT_TOLD_NUMBERS}, *const texts[] = {DLT_TOLD_TEXTS};
+    int slowest = advice->decision.slowest;
+    const struct dlt_candidate *c = slowest < 0 ? NULL : &advice->candidates[slowest];
     size_t count = 0;
 
-    if (advice->decision.slowest < 0)
-        return 0;
-    candidate = &advice->candidates[advice->decision.slowest];
-    if (candidate->why)
-        return 0;
-    values[0] = candidate->job_s;
-    values[1] = limit_s;
-    values[2] = candidate->step_s;
-    values[3] = candidate->epoch_s;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char text[32];
+    if (c && !c->why) {
+        const double number[] = {c->job_s, limit_s, c->step_s, c->epoch_s};
+        const char *const text[] = {c->partition, dlt_basis_name(c->basis), DLT_VERSION};
+        char digits[32];
 
-        if (!isfinite(values[i]))
-            continue;
-        variables[count].name = names[i];
-        dlt_text_copy(variables[count++].value, sizeof variables->value,
-                      dlt_text_from_double(text, values[i], 9));
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+            if (isfinite(number[i]))
+                add_variable(variables, &count, numbers[i],
+                             dlt_text_from_double(digits, number[i], 9));
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            add_variable(variables, &count, texts[i], text[i]);
     }
-    variables[count].name = "DLTIME_PARTITION";
-    dlt_text_copy(variables[count++].value, sizeof variables->value, candidate->partition);
-    variables[count].name = "DLTIME_BASIS";
-    dlt_text_copy(variables[count++].value, sizeof variables->value,
-                  dlt_basis_name(candidate->basis));
-    variables[count].name = "DLTIME_VERSION";
-    dlt_text_copy(variables[count++].value, sizeof variables->value, DLT_VERSION);
     return count;
 }

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../advise/words.h"
 #include "options.h"
 #include "submit.h"
-
-static int take(int option, const char *value, int remote);
 
 /* words: what may be given; NULL: a SPEC, which advise.so looks at. */
 static const struct {
@@ -21,11 +20,11 @@ static const struct {
     [OPTION_TIME] = {"dl-time",
                      "set|suggest|off",
                      "what to do about the time limit where --time is not given",
-                     {"set", "suggest", "off"}},
+                     {DLT_TIME_WORDS}},
     [OPTION_PARTITION] = {"dl-partition",
                           "suggest|auto|off",
                           "what to do where another partition is better",
-                          {"suggest", "auto", "off"}},
+                          {DLT_PARTITION_WORDS}},
 };
 
 static char *values[OPTIONS];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../advise/words.h"
 #include "load.h"
 #include "options.h"
 
@@ -15,9 +16,7 @@ static bool advised; /* an earlier component of this job was */
 static bool active;  /* a job is being submitted by a Slurm that this was built for */
 
 /* What advise.so tells a job; an outer job's must not reach an inner one. */
-static const char *const told[] = {"DLTIME_ESTIMATE_S", "DLTIME_LIMIT_S",   "DLTIME_STEP_S",
-                                   "DLTIME_EPOCH_S",    "DLTIME_PARTITION", "DLTIME_BASIS",
-                                   "DLTIME_VERSION"};
+static const char *const told[] = {DLT_TOLD_NUMBERS, DLT_TOLD_TEXTS};
 
 static void warn(const char *sentence)
 {
