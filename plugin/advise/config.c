@@ -11,11 +11,12 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "words.h"
 
 enum { CONFIG_BYTES_MAX = 1 << 20, GPUS_MAX = 1 << 10, COUNT_MAX = 1 << 24 };
 
-const char *const dlt_time_mode_names[DLT_TIME_MODES] = {"set", "suggest", "off"};
-const char *const dlt_partition_mode_names[DLT_PARTITION_MODES] = {"suggest", "auto", "off"};
+const char *const dlt_time_mode_names[DLT_TIME_MODES] = {DLT_TIME_WORDS};
+const char *const dlt_partition_mode_names[DLT_PARTITION_MODES] = {DLT_PARTITION_WORDS};
 
 /* What is being read: for messages and relative paths. */
 struct source {
@@ -441,8 +442,13 @@ int dlt_config_load(const char *path, uid_t slurm_uid, struct dlt_config *config
                     struct dlt_error *error)
 {
     struct source source = {path, slurm_uid, config, error};
+    char installed[PATH_MAX];
 
     dlt_config_init(config);
+    if (!path)
+        source.path = path = dlt_path(DLT_FOLDER_CONF, "dltime.conf", installed, sizeof installed);
+    if (!path)
+        return dlt_fail(error, "the path of the installed dltime.conf is too long");
     if (!dlt_text_copy(config->path, sizeof config->path, path))
         return dlt_fail(error, "%.64s...: the path is too long", path);
     if (read_file(&source, false) == 0 && check_limits(&source) == 0)

@@ -54,10 +54,10 @@ void dlt_config_init(struct dlt_config *config);
 void dlt_config_clear(struct dlt_config *config);
 
 /*
- * Reads a configuration and the file that it includes, both subject to dlt_trust_path. Relative
- * paths in it are relative to its folder; a profile without a slash may be the name of one that is
- * installed. On failure the sentence has file, line or setting, and mend, and *config is as
- * dlt_config_init leaves it. The caller clears it either way.
+ * Reads a configuration (path NULL: the installed one) and the file that it includes, both subject
+ * to dlt_trust_path. Relative paths in it are relative to its folder; a profile without a slash may
+ * be the name of one that is installed. On failure the sentence has file, line or setting, and
+ * mend, and *config is as dlt_config_init leaves it. The caller clears it either way.
  */
 int dlt_config_load(const char *path, uid_t slurm_uid, struct dlt_config *config,
                     struct dlt_error *error);

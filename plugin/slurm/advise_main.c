@@ -3,7 +3,6 @@
  * advise.so: what happens to one submission. Loaded by spank_dltime.so in sbatch, salloc and srun
  * only, with the submitter's rights; exports one function.
  */
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +13,6 @@
 #include "../advise/child.h"
 #include "../spank/advise_call.h"
 #include "base/error.h"
-#include "base/paths.h"
 #include "base/text.h"
 #include "fill.h"
 #include "graph/record.h"
@@ -69,16 +67,6 @@ static int get_snapshot(const struct dlt_config *config, struct dlt_snapshot **s
         dlt_cache_write(key, text, size);
     free(text);
     return result;
-}
-
-static int get_config(const char *given, struct dlt_config *config, struct dlt_error *error)
-{
-    char path[PATH_MAX];
-
-    dlt_config_init(config);
-    if (!given && !dlt_path(DLT_FOLDER_CONF, "dltime.conf", path, sizeof path))
-        return dlt_fail(error, "the path of dltime.conf is too long");
-    return dlt_config_load(given ? given : path, (uid_t)slurm_conf.slurm_user_id, config, error);
 }
 
 /* What was set in this process: Slurm hands --time and -p of one component of a heterogeneous job
@@ -212,7 +200,7 @@ static int submit_or_undo(const struct dlt_advise_call *call, struct dlt_error *
     if (call->action == DLT_ADVISE_UNDO || (call->srun && slurm_option_isset(call->opt, "jobid")) ||
         !jobspec_read(call->opt, &request))
         return 0;
-    result = get_config(call->conf, &config, error);
+    result = dlt_config_load(call->conf, (uid_t)slurm_conf.slurm_user_id, &config, error);
     if (result == 0)
         result = submit(call, &config, &request, error);
     dlt_config_clear(&config);

@@ -61,10 +61,6 @@ static int load_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_
 static int load_cluster(const char *conf, struct dlt_config *config, struct dlt_snapshot **snapshot,
                         struct dlt_error *error)
 {
-    char path[PATH_MAX];
-
-    if (!conf && dlt_path(DLT_FOLDER_CONF, "dltime.conf", path, sizeof path))
-        conf = path;
     if (load_snapshot(false, snapshot, error))
         return -1;
     if (dlt_config_load(conf, (uid_t)(*snapshot)->slurm_uid, config, error))
