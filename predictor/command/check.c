@@ -52,12 +52,11 @@ static __attribute__((format(printf, 2, 3))) void add_problem(struct check_repor
         r->problem[r->problems++] = text;
 }
 
-/* What is allowed, and yet probably not what was meant. */
-static void find_node_problems(struct check_report *r, size_t node)
+/* What is allowed, and yet probably not what was meant by a layer that reads `in`. */
+static void find_input_problems(struct check_report *r, const struct dlt_node *n,
+                                const struct dlt_tensor *in)
 {
-    const struct dlt_graph *g = r->graph;
-    const struct dlt_node *n = &g->node[node];
-    const struct dlt_tensor *in = n->input_count > 0 ? &g->tensor[n->input[0]] : NULL;
+    int64_t batch = r->graph->batch;
 
     if (strcmp(n->op->name, "adaptive_avg_pool2d") == 0) {
         const struct dlt_adaptive_pool_attributes *a = (const void *)n->attribute;
@@ -68,15 +67,29 @@ static void find_node_problems(struct check_report *r, size_t node)
                         "as regular",
                         n->name);
     }
-    if (n->op->class == DLT_OP_BATCH_NORM &&
-        dlt_tensor_elements(in) == (double)in->dim[0] * (double)in->dim[1] && g->batch == 1)
+    if (n->op->class == DLT_OP_BATCH_NORM && batch == 1 &&
+        dlt_tensor_elements(in) == (double)in->dim[0] * (double)in->dim[1])
         add_problem(r, "%s: one value per channel at batch 1; PyTorch refuses to train that",
                     n->name);
-    if (g->node_count > 1)
-        for (size_t k = 0; k < n->output_count && node + 1 < g->node_count; k++)
-            if (g->tensor[n->output + (int)k].consumers == 0 &&
-                (k == 0 || n->op->class != DLT_OP_RECURRENT))
-                add_problem(r, "%s: output %zu is used by no other layer", n->name, k);
+    if (n->op->class == DLT_OP_RECURRENT) {
+        const struct dlt_recurrent_attributes *a = (const void *)n->attribute;
+
+        if (!a->batch_first && in->dim[0] == batch && in->dim[1] != batch)
+            add_problem(r, "%s: batch_first is false, so the batch is read as the length", n->name);
+    }
+}
+
+static void find_node_problems(struct check_report *r, size_t node)
+{
+    const struct dlt_graph *g = r->graph;
+    const struct dlt_node *n = &g->node[node];
+
+    if (n->input_count > 0)
+        find_input_problems(r, n, &g->tensor[n->input[0]]);
+    for (size_t k = 0; k < n->output_count && node + 1 < g->node_count; k++)
+        if (g->tensor[n->output + (int)k].consumers == 0 &&
+            (k == 0 || n->op->class != DLT_OP_RECURRENT))
+            add_problem(r, "%s: output %zu is used by no other layer", n->name, k);
 }
 
 static void find_problems(struct check_report *r)

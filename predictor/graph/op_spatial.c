@@ -88,14 +88,15 @@ static int convolution(const struct dlt_op_site *site, struct dlt_op_result *res
                        struct dlt_error *error)
 {
     const struct dlt_convolution_attributes *a = (const void *)site->attribute;
-    double group, window = 1;
+    double window = 1;
+    int64_t group;
 
     if (start_convolution(site, result, error))
         return -1;
-    group = (double)(result->record.u.spatial.in_channels / a->groups);
+    group = result->record.u.spatial.in_channels / a->groups;
     for (int d = 0; d < site->op->dims; d++)
         window *= (double)a->kernel_size[d];
-    result->weight = (double)a->out_channels * group * window;
+    result->weight = (double)a->out_channels * (double)group * window;
     result->parameters = result->weight + (a->bias ? (double)a->out_channels : 0);
     result->tensors = a->bias ? 2 : 1;
     return set_output(site, result, a->out_channels, error);
@@ -107,6 +108,7 @@ static int transposed(const struct dlt_op_site *site, struct dlt_op_result *resu
 {
     const struct dlt_convolution_attributes *a = (const void *)site->attribute;
     struct dlt_spatial *s = &result->record.u.spatial;
+    int64_t group = a->out_channels / a->groups;
     double window = 1;
 
     if (start_convolution(site, result, error))
@@ -125,7 +127,7 @@ static int transposed(const struct dlt_op_site *site, struct dlt_op_result *resu
             return dlt_fail(error, "padding leaves nothing of the output in dimension %d", d);
         window *= (double)a->kernel_size[d];
     }
-    result->weight = (double)s->in_channels * (double)(a->out_channels / a->groups) * window;
+    result->weight = (double)s->in_channels * (double)group * window;
     result->parameters = result->weight + (a->bias ? (double)a->out_channels : 0);
     result->tensors = a->bias ? 2 : 1;
     return set_output(site, result, a->out_channels, error);

@@ -60,13 +60,15 @@ void dlt_work_convolution(const struct dlt_record *r, struct dlt_work *w)
 void dlt_work_transposed(const struct dlt_record *r, struct dlt_work *w)
 {
     const struct dlt_spatial *s = &r->u.spatial;
+    int64_t in_channels = s->in_channels / s->groups; /* of one group */
+    int64_t out_channels = s->out_channels / s->groups;
     double in, out, window;
 
     planes(r, &in, &out, &window);
     w->batch = (double)s->groups;
     w->m = (double)s->batch * in;
-    w->n = (double)(s->out_channels / s->groups) * window;
-    w->k = (double)(s->in_channels / s->groups);
+    w->n = (double)out_channels * window;
+    w->k = (double)in_channels;
     w->input = (double)s->batch * (double)s->in_channels * in;
     w->output = (double)s->batch * (double)s->out_channels * out;
     w->weights = (double)s->in_channels * w->n + (s->bias ? (double)s->out_channels : 0);
