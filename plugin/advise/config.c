@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 
-#include <libconfig.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "setting.h"
 #include "words.h"
 
 enum { CONFIG_BYTES_MAX = 1 << 20, GPUS_MAX = 1 << 10, COUNT_MAX = 1 << 24 };
@@ -39,29 +39,12 @@ static int refuse(const struct source *source, const config_setting_t *setting, 
                     config_setting_source_line(setting), place, name ? name : "entry", mend);
 }
 
-static bool number_of(const config_setting_t *setting, double *value)
-{
-    switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT:
-        *value = config_setting_get_int(setting);
-        return true;
-    case CONFIG_TYPE_INT64:
-        *value = (double)config_setting_get_int64(setting);
-        return true;
-    case CONFIG_TYPE_FLOAT:
-        *value = config_setting_get_float(setting);
-        return true;
-    default:
-        return false;
-    }
-}
-
 static int read_probability(const struct source *source, const config_setting_t *setting, void *to)
 {
     double value;
 
-    if (!number_of(setting, &value) || !(value > 0 && value < 1))
-        return refuse(source, setting, "must be a number between 0 and 1, such as 0.99");
+    if (!dlt_setting_number(setting, &value) || !(value > 0 && value < 1))
+        return refuse(source, setting, "has to be a number between 0 and 1, such as 0.99");
     *(double *)to = value;
     return 0;
 }
@@ -70,8 +53,8 @@ static int read_gib(const struct source *source, const config_setting_t *setting
 {
     double value;
 
-    if (!number_of(setting, &value) || !(value > 0 && value < 1e6))
-        return refuse(source, setting, "must be a number of GiB above 0, such as 32");
+    if (!dlt_setting_number(setting, &value) || !(value > 0 && value < 1e6))
+        return refuse(source, setting, "has to be a number of GiB above 0, such as 32");
     *(double *)to = value * 1024 * 1024 * 1024;
     return 0;
 }
@@ -80,8 +63,9 @@ static int read_count(const struct source *source, const config_setting_t *setti
 {
     double value;
 
-    if (!number_of(setting, &value) || value != floor(value) || !(value >= 0 && value <= COUNT_MAX))
-        return refuse(source, setting, "must be a whole number, 0 or more");
+    if (!dlt_setting_number(setting, &value) || value != floor(value) ||
+        !(value >= 0 && value <= COUNT_MAX))
+        return refuse(source, setting, "has to be a whole number, 0 or more");
     *(int *)to = (int)value;
     return 0;
 }
@@ -99,11 +83,11 @@ static int read_duration(const struct source *source, const config_setting_t *se
     const char *text = config_setting_get_string(setting);
     double value;
 
-    if (text ? !dlt_text_to_duration(text, 1, &value) : !number_of(setting, &value))
+    if (text ? !dlt_text_to_duration(text, 1, &value) : !dlt_setting_number(setting, &value))
         value = -1;
     if (!(value > 0 && value < 1e9))
         return refuse(source, setting,
-                      "must be a time above 0, such as \"10m\", \"1-12:00:00\" or 90 (seconds)");
+                      "has to be a time above 0, such as \"10m\", \"1-12:00:00\" or 90 (seconds)");
     *(double *)to = value;
     return 0;
 }
@@ -113,7 +97,7 @@ static int read_age(const struct source *source, const config_setting_t *setting
 {
     double value;
 
-    if (number_of(setting, &value) && value == 0) {
+    if (dlt_setting_number(setting, &value) && value == 0) {
         *(double *)to = 0;
         return 0;
     }
@@ -124,7 +108,7 @@ static int read_word(const struct source *source, const config_setting_t *settin
                      const char *const *words, size_t count, int *to)
 {
     const char *text = config_setting_get_string(setting);
-    char mend[160] = "must be one of";
+    char mend[160] = "has to be one of";
 
     for (size_t i = 0; i < count; i++) {
         size_t used = strlen(mend);
@@ -175,14 +159,9 @@ static int read_partition_mode(const struct source *source, const config_setting
 static int read_text(const struct source *source, const config_setting_t *setting, char *to,
                      size_t size)
 {
-    const char *text = config_setting_get_string(setting);
+    struct dlt_error error;
 
-    if (!text || !*text)
-        return refuse(source, setting, "must be a text in quotes");
-    if (!dlt_text_copy(to, size, text))
-        return refuse(source, setting, "is too long");
-    dlt_text_printable(to);
-    return 0;
+    return dlt_setting_text(setting, to, size, &error) ? refuse(source, setting, error.text) : 0;
 }
 
 static int read_name(const struct source *source, const config_setting_t *setting, void *to)
@@ -306,7 +285,7 @@ static int read_partitions(const struct source *source, const config_setting_t *
     int count;
 
     if (!config_setting_is_list(list))
-        return refuse(source, list, "must be a list: ( { name = \"...\"; }, ... )");
+        return refuse(source, list, "has to be a list: ( { name = \"...\"; }, ... )");
     count = config_setting_length(list);
     if (count > DLT_PARTITIONS_MAX)
         return refuse(source, list, "has too many entries");
@@ -320,8 +299,9 @@ static int read_partitions(const struct source *source, const config_setting_t *
         struct dlt_site_partition *partition = &config->partitions[config->partition_count];
 
         if (!config_setting_is_group(entry))
-            return dlt_fail(source->error, "%s: line %u: partitions[%d]: must be a group: { ... }",
-                            source->path, config_setting_source_line(entry), i);
+            return dlt_fail(source->error,
+                            "%s: line %u: partitions[%d]: has to be a group: { ... }", source->path,
+                            config_setting_source_line(entry), i);
         partition->max_wall_s = NAN;
         if (read_group(source, entry, partition_rows, PARTITION_ROWS, partition))
             return -1;
@@ -362,20 +342,6 @@ static int read_settings(const struct source *source, const config_t *parsed, bo
     return partitions ? read_partitions(source, partitions) : 0;
 }
 
-/* libconfig would follow @include to files that nobody checked. */
-static bool has_at_include(const char *text)
-{
-    for (const char *at = strstr(text, "@include"); at; at = strstr(at + 1, "@include")) {
-        const char *before = at;
-
-        while (before > text && (before[-1] == ' ' || before[-1] == '\t'))
-            before--;
-        if (before == text || before[-1] == '\n' || before[-1] == '\r')
-            return true;
-    }
-    return false;
-}
-
 static int read_file(const struct source *source, bool included)
 {
     char *text = NULL;
@@ -386,16 +352,7 @@ static int read_file(const struct source *source, bool included)
     if (dlt_trust_read(source->path, source->slurm_uid, CONFIG_BYTES_MAX, &text, &size,
                        source->error))
         return -1;
-    config_init(&parsed);
-    if (memchr(text, '\0', size))
-        dlt_fail(source->error, "%s: is not a text file", source->path);
-    else if (has_at_include(text))
-        dlt_fail(source->error, "%s: @include is not supported; write include = \"FILE\";",
-                 source->path);
-    else if (!config_read_string(&parsed, text))
-        dlt_fail(source->error, "%s: line %d: %s", source->path, config_error_line(&parsed),
-                 config_error_text(&parsed));
-    else
+    if (dlt_setting_parse(&parsed, source->path, text, size, source->error) == 0)
         result = read_settings(source, &parsed, included);
     config_destroy(&parsed);
     free(text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "devices.h"
 
-#include <libconfig.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,32 +13,16 @@
 #include "base/text.h"
 #include "device/catalogue.h"
 #include "measure/members.h"
+#include "setting.h"
 
 enum { DEVICES_BYTES_MAX = 1 << 20, KEYS = 40 };
-
-static bool number_of(const config_setting_t *setting, double *value)
-{
-    switch (config_setting_type(setting)) {
-    case CONFIG_TYPE_INT:
-        *value = config_setting_get_int(setting);
-        return true;
-    case CONFIG_TYPE_INT64:
-        *value = (double)config_setting_get_int64(setting);
-        return true;
-    case CONFIG_TYPE_FLOAT:
-        *value = config_setting_get_float(setting);
-        return true;
-    default:
-        return false;
-    }
-}
 
 static int read_number(const config_setting_t *setting, double scale, double *to,
                        struct dlt_error *error)
 {
     double value;
 
-    if (!number_of(setting, &value) || !(value >= 0 && value < 1e12))
+    if (!dlt_setting_number(setting, &value) || !(value >= 0 && value < 1e12))
         return dlt_fail(error, "has to be a number, 0 or more");
     *to = value * scale;
     return 0;
@@ -57,19 +40,6 @@ static int read_version(const config_setting_t *setting, double *to, struct dlt_
     return 0;
 }
 
-static int read_text(const config_setting_t *setting, char *to, size_t size,
-                     struct dlt_error *error)
-{
-    const char *text = config_setting_get_string(setting);
-
-    if (!text || !*text)
-        return dlt_fail(error, "has to be a text in quotes");
-    if (!dlt_text_copy(to, size, text))
-        return dlt_fail(error, "is too long; %zu bytes are the most", size - 1);
-    dlt_text_printable(to);
-    return 0;
-}
-
 static int read_aliases(const config_setting_t *setting, struct dlt_catalogue_entry *entry,
                         struct dlt_error *error)
 {
@@ -78,8 +48,8 @@ static int read_aliases(const config_setting_t *setting, struct dlt_catalogue_en
         return dlt_fail(error, "has to be a list of at most %d names, such as [\"gfx90a\"]",
                         DLT_ALIASES);
     for (int i = 0; i < config_setting_length(setting); i++)
-        if (read_text(config_setting_get_elem(setting, (unsigned)i), entry->alias[i],
-                      sizeof entry->alias[i], error))
+        if (dlt_setting_text(config_setting_get_elem(setting, (unsigned)i), entry->alias[i],
+                             sizeof entry->alias[i], error))
             return -1;
     return 0;
 }
@@ -101,7 +71,7 @@ static int read_key(const config_setting_t *setting, struct dlt_catalogue_entry 
         if (strcmp(m->name, name) != 0)
             continue;
         if (m->type == DLT_MEMBER_TEXT)
-            return read_text(setting, field, m->size, error);
+            return dlt_setting_text(setting, field, m->size, error);
         if (m->type == DLT_MEMBER_VERSION)
             return read_version(setting, field, error);
         return read_number(setting, m->scale, field, error);
@@ -152,13 +122,7 @@ int dlt_devices_load(const char *path, struct dlt_error *error)
 
     if (dlt_file_read(path, DEVICES_BYTES_MAX, &text, &size, error))
         return -1;
-    config_init(&parsed);
-    if (strlen(text) != size)
-        dlt_fail(error, "%s: holds a NUL byte and is no configuration", path);
-    else if (!config_read_string(&parsed, text))
-        dlt_fail(error, "%s: line %d: %s", path, config_error_line(&parsed),
-                 config_error_text(&parsed));
-    else
+    if (dlt_setting_parse(&parsed, path, text, size, error) == 0)
         result = read_devices(&parsed, path, error);
     config_destroy(&parsed);
     free(text);

@@ -423,6 +423,7 @@ static void mistakes_in_a_devices_file_are_told_by_line_and_key(void **state)
     expect_refusal("devices = ( { name = \"x\"; sms = -3; } );", "sms: has to be a number");
     expect_refusal("devices = ( { name = 3; } );", "name: has to be a text");
     expect_refusal("devices = ( 3 );", "a device has to be");
+    expect_refusal("@include \"/etc/passwd\"\n", "@include is not supported");
     expect_refusal("device = ();", "devices: is missing");
     expect_refusal("devices = ( {", "line 1: syntax error");
     expect_refusal("devices = ( { name = \"x\"; aliases = \"y\"; } );",
