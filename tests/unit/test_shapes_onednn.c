@@ -46,7 +46,7 @@ static dnnl_memory_desc_t descriptor(int dims, const int64_t *head, int heads, c
     static const dnnl_format_tag_t tags[] = {
         [3] = dnnl_abc, [4] = dnnl_abcd, [5] = dnnl_abcde, [6] = dnnl_abcdef};
     dnnl_memory_desc_t made;
-    dnnl_dims_t size;
+    dnnl_dims_t size = {0};
 
     for (int i = 0; i < heads; i++)
         size[i] = head[i];
@@ -100,7 +100,7 @@ static bool convolution_fits(const struct layer *l, int64_t more)
     int dims = l->op->dims;
     bool transposed = s->out_size[0] > 0;
     int64_t out[3] = {0};
-    dnnl_dims_t stride, dilation, before, after;
+    dnnl_dims_t stride = {0}, dilation = {0}, before = {0}, after = {0};
     dnnl_memory_desc_t src, dst, weights;
     dnnl_convolution_desc_t made;
 
@@ -187,7 +187,7 @@ static bool pool_fits(const struct layer *l, int64_t more)
     const struct dlt_spatial *s = &l->result.record.u.spatial;
     int dims = l->op->dims;
     int64_t out[3] = {0};
-    dnnl_dims_t stride, dilation, before, after, kernel;
+    dnnl_dims_t stride = {0}, dilation = {0}, before = {0}, after = {0}, kernel = {0};
     dnnl_memory_desc_t src, dst;
     dnnl_pooling_v2_desc_t made;
 
