@@ -12,7 +12,7 @@
 #include "table.h"
 #include "words.h"
 
-enum { CANDIDATES_MAX = 256, PROFILES_MAX = 64 };
+enum { PROFILES_MAX = 64 };
 
 /* Profiles that were opened, or that could not be: several partitions share one. */
 struct opened {
@@ -192,7 +192,7 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
     struct dlt_placement placement;
     size_t index = advice->count;
 
-    if (index == CANDIDATES_MAX || (!partition->up && !named))
+    if (!partition->up && !named)
         return;
     if (shape->gpus > 0 && !dlt_request_wants_gpus(&request) && !named && !partition->is_default)
         return;
@@ -231,8 +231,7 @@ static void add_undescribed(struct work *work, const struct dlt_partition *parti
     const char *list = work->question->request->partitions;
     size_t index = advice->count;
 
-    if (index == CANDIDATES_MAX ||
-        !(*list ? dlt_list_has(list, partition->name) : partition->is_default))
+    if (!(*list ? dlt_list_has(list, partition->name) : partition->is_default))
         return;
     dlt_text_copy(advice->why[index], sizeof *advice->why, "dltime.conf does not describe it");
     advice->candidates[advice->count++] = (struct dlt_candidate){
@@ -274,11 +273,18 @@ static void add_partition(struct work *work, const struct dlt_partition *partiti
         add_undescribed(work, partition);
 }
 
-static int make_room(struct dlt_advice *advice, struct dlt_error *error)
+/* For each entry of the configuration and each kind of node: one that was left out might be the
+ * slowest that the job can land on. */
+static int make_room(struct dlt_advice *advice, const struct dlt_advice_question *question,
+                     struct dlt_error *error)
 {
-    advice->candidates = calloc(CANDIDATES_MAX, sizeof *advice->candidates);
-    advice->device = calloc(CANDIDATES_MAX, sizeof *advice->device);
-    advice->why = calloc(CANDIDATES_MAX, sizeof *advice->why);
+    size_t most = question->config->partition_count + 1;
+
+    for (size_t i = 0; i < question->snapshot->partition_count; i++)
+        most += question->snapshot->partitions[i].shape_count + 1;
+    advice->candidates = calloc(most, sizeof *advice->candidates);
+    advice->device = calloc(most, sizeof *advice->device);
+    advice->why = calloc(most, sizeof *advice->why);
     return advice->candidates && advice->device && advice->why ? 0 : dlt_fail_memory(error);
 }
 
@@ -296,7 +302,8 @@ int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **a
     work->question = question;
     work->advice = made;
     made->config = question->config;
-    if (make_room(made, error) || dlt_model_load(question->spec, NULL, &work->model, error)) {
+    if (make_room(made, question, error) ||
+        dlt_model_load(question->spec, NULL, &work->model, error)) {
         forget(work);
         dlt_advice_destroy(made);
         return -1;

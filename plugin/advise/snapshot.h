@@ -11,7 +11,7 @@
 
 #include "dltime.h"
 
-enum { DLT_NAME_SIZE = 64, DLT_SHAPES = 8, DLT_PARTITIONS_MAX = 4096 };
+enum { DLT_NAME_SIZE = 64, DLT_SHAPES = 64, DLT_PARTITIONS_MAX = 4096 };
 enum { DLT_SNAPSHOT_BYTES_MAX = 4 << 20 };
 
 /* A kind of node in a partition. 0 or "": unknown, except gpus, where 0 means none. */

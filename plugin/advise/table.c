@@ -163,17 +163,34 @@ static double sort_key(const struct dlt_candidate *candidate)
     return isfinite(candidate->job_s) ? candidate->job_s : candidate->step_s;
 }
 
-/* Fastest first, without an estimate last; stable. */
-static size_t sort_rows(const struct dlt_candidate *candidates, size_t count, size_t *order)
+/* Fastest first, without an estimate last, else in the order of the candidates. */
+static int by_sort_key(const void *a, const void *b)
 {
-    size_t rows = 0;
+    const struct dlt_candidate *const *left = a, *const *right = b;
+    double x = sort_key(*left), y = sort_key(*right);
 
+    if (x < y || x > y)
+        return x < y ? -1 : 1;
+    return *left < *right ? -1 : 1;
+}
+
+/* Puts what is to be shown to the front of `order`: as many rows as there is room for, and of those
+ * where the job may land all before any other. */
+static size_t choose_rows(const struct dlt_candidate *candidates, size_t count,
+                          const struct dlt_candidate **order)
+{
+    size_t landing = 0, others, rows = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        order[i] = &candidates[i];
+        landing += candidates[i].landing;
+    }
+    qsort(order, count, sizeof *order, by_sort_key);
+    others = landing < ROWS_MAX ? ROWS_MAX - landing : 0;
     for (size_t i = 0; i < count && rows < ROWS_MAX; i++) {
-        size_t at = rows++;
-
-        for (; at > 0 && sort_key(&candidates[order[at - 1]]) > sort_key(&candidates[i]); at--)
-            order[at] = order[at - 1];
-        order[at] = i;
+        if (order[i]->landing || others > 0)
+            order[rows++] = order[i];
+        others -= !order[i]->landing && others > 0;
     }
     return rows;
 }
@@ -190,18 +207,19 @@ static const char *device_head(const struct dlt_candidate *candidates, size_t co
 static void print_rows(FILE *stream, const struct dlt_candidate *candidates, size_t count,
                        const struct dlt_config *config)
 {
-    size_t order[ROWS_MAX];
-    size_t rows = sort_rows(candidates, count, order);
+    const struct dlt_candidate **order = calloc(count + 1, sizeof *order);
+    row_cells *cells = calloc(ROWS_MAX + 1, sizeof *cells);
+    size_t rows = 0;
     int widths[COLUMNS];
-    row_cells *cells = calloc(rows + 1, sizeof *cells);
 
-    if (!cells)
-        return;
+    if (!cells || !order)
+        goto out;
+    rows = choose_rows(candidates, count, order);
     for (int i = 0; i < COLUMNS; i++)
         dlt_text_copy(cells[0][i], CELL_SIZE,
                       i == DEVICE ? device_head(candidates, count) : columns[i].head);
     for (size_t row = 0; row < rows; row++)
-        fill_row(cells[row + 1], &candidates[order[row]], config);
+        fill_row(cells[row + 1], order[row], config);
     for (int i = 0; i < COLUMNS; i++) {
         widths[i] = columns[i].least;
         for (size_t row = 0; row <= rows; row++) {
@@ -213,8 +231,12 @@ static void print_rows(FILE *stream, const struct dlt_candidate *candidates, siz
     }
     print_row(stream, cells[0], widths, false);
     for (size_t row = 0; row < rows; row++)
-        print_row(stream, cells[row + 1], widths, candidates[order[row]].landing);
+        print_row(stream, cells[row + 1], widths, order[row]->landing);
+    if (rows < count)
+        fprintf(stream, "  and %zu more\n", count - rows);
+out:
     free(cells);
+    free(order);
 }
 
 void dlt_table_print(FILE *stream, const char *headline, const struct dlt_candidate *candidates,

@@ -120,6 +120,35 @@ static void without_any_estimate_only_sentences_are_printed(void **state)
     free(text);
 }
 
+static void of_more_rows_than_are_shown_those_where_the_job_may_land_are_kept(void **state)
+{
+    enum { MANY = 100, SHOWN = 64 };
+    struct dlt_candidate three[3], *many = calloc(MANY, sizeof *many);
+    struct dlt_decision decision = {0};
+    struct dlt_config config;
+    size_t lines = 0;
+    char *text;
+
+    (void)state;
+    assert_non_null(many);
+    fill(three);
+    dlt_config_init(&config);
+    for (int i = 0; i < MANY; i++) {
+        many[i] = three[2];
+        many[i].job_s = 3600 + i;
+    }
+    many[MANY - 1].partition = "slowest";
+    many[MANY - 1].landing = true;
+    text = print("h", many, MANY, &config, &decision);
+    for (const char *c = text; *c; c++)
+        lines += *c == '\n';
+    assert_int_equal(lines, 2 + SHOWN + 1); /* headline and heads; what is left out */
+    assert_non_null(strstr(text, "\n* slowest "));
+    assert_non_null(strstr(text, "\n  and 36 more\n"));
+    free(text);
+    free(many);
+}
+
 static void times_take_the_form_that_fits_their_length(void **state)
 {
     const struct {
@@ -167,6 +196,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_of_the_design_is_printed_as_it_stands_there),
         cmocka_unit_test(without_any_estimate_only_sentences_are_printed),
+        cmocka_unit_test(of_more_rows_than_are_shown_those_where_the_job_may_land_are_kept),
         cmocka_unit_test(times_take_the_form_that_fits_their_length),
         cmocka_unit_test(device_names_are_cut_to_what_tells_them_apart),
     };
