@@ -94,29 +94,41 @@ static void forget(struct dlt_file_writer *writer)
     *writer = (struct dlt_file_writer){0};
 }
 
+/* Opens a new file, named writer->partial with its XXXXXX replaced, with the mode that the caller's
+ * umask gives: mkstemp's is 0600, and to ask for the umask is to change it for every thread. */
+static int open_partial(struct dlt_file_writer *writer)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    char *name = writer->partial + strlen(writer->partial) - 6;
+
+    for (int try = 0; try < 100; try++) {
+        unsigned char bytes[6];
+        int fd;
+
+        if (getentropy(bytes, sizeof bytes))
+            return -1;
+        for (size_t i = 0; i < sizeof bytes; i++)
+            name[i] = letters[bytes[i] % (sizeof letters - 1)];
+        fd = open(writer->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST)
+            return fd;
+    }
+    return -1;
+}
+
 int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt_error *error)
 {
-    static const char suffix[] = ".XXXXXX";
-    size_t length = strlen(path);
-    int fd = -1;
-    mode_t mask;
+    int fd;
 
-    *writer = (struct dlt_file_writer){0};
-    writer->path = strdup(path);
-    writer->partial = malloc(length + sizeof suffix);
-    if (!writer->path || !writer->partial) {
+    *writer = (struct dlt_file_writer){.path = strdup(path)};
+    if (!writer->path || asprintf(&writer->partial, "%s.XXXXXX", path) < 0) {
+        writer->partial = NULL;
         forget(writer);
         return dlt_fail_memory(error);
     }
-    memcpy(writer->partial, path, length);
-    memcpy(writer->partial + length, suffix, sizeof suffix);
-    fd = mkostemp(writer->partial, O_CLOEXEC);
-    if (fd >= 0) {
-        mask = umask(0);
-        umask(mask);
-        fchmod(fd, 0666 & ~mask);
+    fd = open_partial(writer);
+    if (fd >= 0)
         writer->stream = fdopen(fd, "w");
-    }
     if (!writer->stream) {
         dlt_fail(error, "%s: cannot be written: %s", path, strerror(errno));
         if (fd >= 0) {

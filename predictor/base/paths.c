@@ -20,8 +20,8 @@ static char build_folder[PATH_MAX]; /* "" when installed */
 static char source_etc[PATH_MAX];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* A build tree is a folder whose parent has etc/models and the Makefile. The object that holds this
- * function tells where it is: the program itself, or a shared object in the same folder. Plugins
+/* A build tree is a folder whose parent has predictor/dltime.h. The object that holds this function
+ * tells where it is: the program itself, or a shared object in the same folder. Plugins
  * may come from anywhere, so only this object's own path is looked at, never the environment. */
 static void find_build_tree(void)
 {

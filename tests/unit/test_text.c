@@ -148,6 +148,8 @@ static void a_file_is_whole_or_not_there(void **state)
     char path[64];
     struct dlt_file_writer writer;
     struct dlt_error error;
+    struct stat status;
+    mode_t before = umask(027);
     char *data;
     size_t size;
 
@@ -158,6 +160,9 @@ static void a_file_is_whole_or_not_there(void **state)
     fputs("one", writer.stream);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(dlt_file_commit(&writer, &error), 0);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0640);
+    umask(before);
     assert_int_equal(dlt_file_create(&writer, path, &error), 0);
     fputs("two", writer.stream);
     dlt_file_abandon(&writer);
