@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "measure/measurements.h"
 #include "measure/parse.h"
 
@@ -192,26 +191,17 @@ static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
     return 0;
 }
 
-/* Opens a regular file; anything else is refused without waiting for it. */
-static int open_stream(struct dlt_measure_reader *r, const char *path, struct dlt_error *error)
+static int open_stream(struct dlt_measure_reader *r, struct dlt_error *error)
 {
-    struct stat status;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int64_t size;
+    int fd = dlt_file_open(r->path, &size, error);
 
     if (fd < 0)
-        return dlt_fail(error, "%s", strerror(errno));
-    if (fstat(fd, &status))
-        dlt_fail(error, "%s", strerror(errno));
-    else if (S_ISDIR(status.st_mode))
-        dlt_fail(error, "is a directory; name the files in it");
-    else if (!S_ISREG(status.st_mode))
-        dlt_fail(error, "is not a regular file");
-    else if ((r->stream = gzdopen(fd, "rb")) != NULL)
-        return gzbuffer(r->stream, CHUNK) ? dlt_fail_memory(error) : 0;
-    else
-        dlt_fail_memory(error);
-    close(fd);
-    return -1;
+        return -1;
+    r->stream = gzdopen(fd, "rb");
+    if (!r->stream)
+        close(fd);
+    return r->stream && gzbuffer(r->stream, CHUNK) == 0 ? 0 : dlt_fail_memory(error);
 }
 
 int dlt_measure_open(const char *path, struct dlt_measure_reader **reader, struct dlt_error *error)
@@ -228,7 +218,11 @@ int dlt_measure_open(const char *path, struct dlt_measure_reader **reader, struc
         return dlt_fail_memory(error);
     }
     json_tokener_set_flags(r->tokener, JSON_TOKENER_STRICT);
-    if (open_stream(r, path, error) || make_room(r, error) || read_header(r, error)) {
+    if (open_stream(r, error)) {
+        dlt_measure_close(r);
+        return -1;
+    }
+    if (make_room(r, error) || read_header(r, error)) {
         dlt_fail_in(error, "%s: ", path);
         dlt_measure_close(r);
         return -1;

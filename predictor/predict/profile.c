@@ -2,17 +2,16 @@
 #include "predict/profile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "predict/checksum.h"
 #include "predict/profile_format.h"
 #include "predict/step.h"
@@ -159,29 +158,23 @@ refuse:
     return -1;
 }
 
-/* Maps a regular file of at least one byte. */
 static int map_file(struct dlt_profile *p, struct dlt_error *error)
 {
-    struct stat status;
+    int64_t size;
     void *data = MAP_FAILED;
-    int fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = dlt_file_open(p->path, &size, error);
 
     if (fd < 0)
-        return dlt_fail(error, "%s: %s", p->path, strerror(errno));
-    if (fstat(fd, &status))
-        dlt_fail(error, "%s: %s", p->path, strerror(errno));
-    else if (!S_ISREG(status.st_mode))
-        dlt_fail(error, "%s: is not a regular file", p->path);
-    else if (status.st_size < 16)
+        return -1;
+    if (size < 16)
         dlt_fail(error, "%s: is not a profile of dltime", p->path);
-    else if ((data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0)) ==
-             MAP_FAILED)
+    else if ((data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
         dlt_fail(error, "%s: cannot be mapped: %s", p->path, strerror(errno));
     close(fd);
     if (data == MAP_FAILED)
         return -1;
     p->data = data;
-    p->size = (size_t)status.st_size;
+    p->size = (size_t)size;
     p->mapped = true;
     return 0;
 }
