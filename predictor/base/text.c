@@ -58,6 +58,32 @@ bool dlt_text_copy(char *to, size_t size, const char *from)
     return fits;
 }
 
+bool dlt_text_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+char dlt_text_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+bool dlt_text_is_alnum(char c)
+{
+    char lower = dlt_text_lower(c);
+
+    return dlt_text_is_digit(c) || (lower >= 'a' && lower <= 'z');
+}
+
+bool dlt_text_same(const char *a, const char *b)
+{
+    while (*a && dlt_text_lower(*a) == dlt_text_lower(*b)) {
+        a++;
+        b++;
+    }
+    return dlt_text_lower(*a) == dlt_text_lower(*b);
+}
+
 static locale_t c_locale;
 static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
 

@@ -17,6 +17,13 @@ void dlt_text_printable(char *text);
  * of it fitted. */
 bool dlt_text_copy(char *to, size_t size, const char *from);
 
+/* Of ASCII, whatever the locale: in a Turkish one the C library's are others. */
+bool dlt_text_is_digit(char c);
+bool dlt_text_is_alnum(char c);
+char dlt_text_lower(char c);
+/* Equal but for the case of ASCII letters. */
+bool dlt_text_same(const char *a, const char *b);
+
 /* The whole of text as a decimal number, decimal point '.', finite. Returns false if it is not one.
  */
 bool dlt_text_to_double(const char *text, double *value);

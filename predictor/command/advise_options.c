@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/text.h"
 #include "command/command.h"
@@ -38,7 +37,7 @@ static bool take_time(const char *text, struct advise_options *options)
 {
     double *time_s = &options->request.time_s;
 
-    if (strcasecmp(text, "UNLIMITED") == 0 || strcasecmp(text, "INFINITE") == 0 ||
+    if (dlt_text_same(text, "UNLIMITED") || dlt_text_same(text, "INFINITE") ||
         strcmp(text, "-1") == 0) {
         *time_s = INFINITY;
         return true;

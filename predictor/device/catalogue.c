@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device/catalogue.h"
 
-#include <ctype.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
 enum { ENTRIES = 4096 };
 
@@ -34,7 +33,7 @@ int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error 
         return dlt_fail_memory(error);
     copy->entry = *entry;
     pthread_mutex_lock(&lock);
-    while (at < count && strcasecmp(entries[at]->entry.device.name, entry->device.name) != 0)
+    while (at < count && !dlt_text_same(entries[at]->entry.device.name, entry->device.name))
         at++;
     full = at == ENTRIES;
     if (!full) {
@@ -75,11 +74,11 @@ const struct dlt_catalogue_entry *dlt_catalogue_at(size_t index)
 static bool same_letters(const char *a, const char *b)
 {
     for (;;) {
-        while (*a && !isalnum((unsigned char)*a))
+        while (*a && !dlt_text_is_alnum(*a))
             a++;
-        while (*b && !isalnum((unsigned char)*b))
+        while (*b && !dlt_text_is_alnum(*b))
             b++;
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+        if (dlt_text_lower(*a) != dlt_text_lower(*b))
             return false;
         if (!*a)
             return true;

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,7 +42,7 @@ static bool is_form(const char *word)
 
     return in_table(forms, word) ||
            (strncmp(word, "sxm", 3) == 0 &&
-            (word[3] == '\0' || (isdigit((unsigned char)word[3]) && word[4] == '\0')));
+            (word[3] == '\0' || (dlt_text_is_digit(word[3]) && word[4] == '\0')));
 }
 
 /* "16gb", "16gib", "32g": its number, else 0. */
@@ -52,7 +51,7 @@ static long memory_of(const char *word)
     char *end;
     long number;
 
-    if (!isdigit((unsigned char)*word))
+    if (!dlt_text_is_digit(*word))
         return 0;
     number = strtol(word, &end, 10);
     return strcmp(end, "gb") == 0 || strcmp(end, "gib") == 0 || strcmp(end, "g") == 0 ? number : 0;
@@ -82,11 +81,11 @@ static bool next_word(const char **at, char word[NAME_LENGTH])
 {
     size_t length = 0;
 
-    while (**at && **at != '@' && !isalnum((unsigned char)**at))
+    while (**at && **at != '@' && !dlt_text_is_alnum(**at))
         ++*at;
-    for (; isalnum((unsigned char)**at); ++*at)
+    for (; dlt_text_is_alnum(**at); ++*at)
         if (length < NAME_LENGTH - 1)
-            word[length++] = (char)tolower((unsigned char)**at);
+            word[length++] = dlt_text_lower(**at);
     word[length] = '\0';
     return length > 0;
 }
