@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as a Hugging Face configuration: behind a model_type, so that it is taken for one. */
+#include "fuzz_graph.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const families[] = {"bert", "gpt2", "opt", "llama", "gemma", "t5", "vit"};
+    static char text[16384 + 64];
+    size_t used;
+
+    if (size > 16384)
+        return 0;
+    /* The first byte chooses the family; the rest are the keys, without the braces around them. */
+    used = (size_t)snprintf(text, 64, "{\"model_type\": \"%s\"%s", families[size ? data[0] % 7 : 0],
+                            size > 1 ? ", " : "");
+    if (size > 1)
+        memcpy(text + used, data + 1, size - 1);
+    used += size > 1 ? size - 1 : 0;
+    text[used++] = '}';
+    fuzz_model("config.json", ",seq=16", (const uint8_t *)text, used);
+    return 0;
+}

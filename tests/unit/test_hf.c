@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Hugging Face configurations: the parameters that transformers' classes have. */
+#include "graph/graph.h"
+#include "spec.h"
+
+/* Published counts: the models' cards, or sum(p.numel()) of transformers' class on that
+ * configuration. */
+static const struct {
+    const char *config;
+    double parameters;
+} published[] = {
+    /* bert-base-uncased without and with its masked-language head */
+    {"{\"model_type\": \"bert\", \"architectures\": [\"BertModel\"]}", 109482240},
+    {"{\"model_type\": \"bert\", \"architectures\": [\"BertForMaskedLM\"]}", 109514298},
+    {"{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"]}", 124439808},
+    {"{\"model_type\": \"gpt2\", \"n_embd\": 1600, \"n_layer\": 48, \"n_head\": 25}", 1557611200},
+    /* opt-1.3b, opt-350m */
+    {"{\"model_type\": \"opt\", \"hidden_size\": 2048, \"ffn_dim\": 8192, \"num_hidden_layers\": "
+     "24,"
+     " \"num_attention_heads\": 32}",
+     1315758080},
+    {"{\"model_type\": \"opt\", \"hidden_size\": 1024, \"ffn_dim\": 4096, \"num_hidden_layers\": "
+     "24,"
+     " \"num_attention_heads\": 16, \"word_embed_proj_dim\": 512, \"do_layer_norm_before\": false}",
+     331196416},
+    /* llama-7b, mistral-7b, qwen2-0.5b, gemma-2b */
+    {"{\"model_type\": \"llama\"}", 6738415616},
+    {"{\"model_type\": \"mistral\"}", 7241732096},
+    {"{\"model_type\": \"qwen2\", \"hidden_size\": 896, \"intermediate_size\": 4864,"
+     " \"num_hidden_layers\": 24, \"num_attention_heads\": 14, \"num_key_value_heads\": 2,"
+     " \"tie_word_embeddings\": true}",
+     494032768},
+    {"{\"model_type\": \"gemma\", \"hidden_size\": 2048, \"intermediate_size\": 16384,"
+     " \"num_hidden_layers\": 18, \"num_attention_heads\": 8, \"num_key_value_heads\": 1}",
+     2506172416},
+    /* t5-base, vit-base-patch16-224 */
+    {"{\"model_type\": \"t5\", \"d_model\": 768, \"d_ff\": 3072, \"num_layers\": 12,"
+     " \"num_heads\": 12}",
+     222903552},
+    {"{\"model_type\": \"vit\", \"num_labels\": 1000}", 86567656},
+};
+
+static void parameters_are_those_that_were_published(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        struct dlt_graph_counts counts;
+        struct dlt_graph *graph;
+        struct dlt_model *model;
+        struct dlt_error error;
+
+        if (spec_load(published[i].config, strlen(published[i].config), ",seq=8", &model))
+            fail_msg("%s", spec_error);
+        if (dlt_model_graph(model, 2, &graph, &error))
+            fail_msg("%s", error.text);
+        dlt_graph_count(graph, true, &counts);
+        if (counts.total.parameters != published[i].parameters)
+            fail_msg("%s: %.0f parameters, not %.0f", published[i].config, counts.total.parameters,
+                     published[i].parameters);
+        dlt_graph_destroy(graph);
+        dlt_model_destroy(model);
+    }
+}
+
+/* All 12 layers of gpt2 for a batch of 2 and 1024 positions: per sample and layer
+ * 1024 x 768 x (3 + 1 + 4 + 4) x 768 in products and 2 x 1024 x 1024 x 768 in attention, and the
+ * output's 1024 x 768 x 50257. */
+static void multiply_accumulates_are_those_of_the_formula(void **state)
+{
+    static const char config[] = "{\"model_type\": \"gpt2\"}";
+    struct dlt_graph *graph = spec_graph(config, 2);
+    struct dlt_graph_counts counts;
+
+    (void)state;
+    dlt_graph_count(graph, true, &counts);
+    assert_near(counts.total.macs / 2,
+                12.0 * (1024.0 * 768 * 12 * 768 + 2.0 * 1024 * 1024 * 768) + 1024.0 * 768 * 50257,
+                0);
+    dlt_graph_destroy(graph);
+}
+
+static void refused(const char *config, const char *expected)
+{
+    struct dlt_model *model;
+
+    assert_int_equal(spec_load(config, strlen(config), "", &model), -1);
+    assert_string_equal(spec_error, expected);
+}
+
+static void errors_name_the_key(void **state)
+{
+    (void)state;
+    refused("{\"model_type\": \"brt\"}",
+            "model_type: \"brt\" is not known; did you mean \"bert\"?");
+    refused("{\"model_type\": \"wav2vec2\"}",
+            "model_type: \"wav2vec2\" is not known; known are bert, gpt2, opt, llama, mistral, "
+            "qwen2, gemma, t5 and vit: export others as ONNX (scripts/torch-export)");
+    refused("{\"model_type\": \"bert\", \"hidden_size\": -3}",
+            "hidden_size: expected a whole number from 1 to 2147483647");
+    refused("{\"model_type\": \"bert\", \"hidden_size\": 770}",
+            "num_attention_heads: 12 does not divide hidden_size, which is 770");
+    refused("{\"model_type\": \"llama\", \"tie_word_embeddings\": 1}",
+            "tie_word_embeddings: expected true or false");
+    refused("{\"model_type\": \"vit\", \"patch_size\": 512}",
+            "patch_size: 512 does not divide image_size, which is 224");
+    refused("{\"model_type\": \"gpt2\", \"activation_function\": \"sin\"}",
+            "activation function: not known; known are gelu, gelu_new, relu, silu, tanh, mish and "
+            "their variants");
+}
+
+static void the_name_is_that_of_the_checkpoint(void **state)
+{
+    static const char named[] = "{\"model_type\": \"vit\", \"_name_or_path\": \"google/vit-base\"}";
+    struct dlt_model *model;
+
+    (void)state;
+    assert_int_equal(spec_load(named, strlen(named), "", &model), 0);
+    assert_string_equal(model->name, "vit-base");
+    dlt_model_destroy(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_are_those_that_were_published),
+        cmocka_unit_test(multiply_accumulates_are_those_of_the_formula),
+        cmocka_unit_test(errors_name_the_key),
+        cmocka_unit_test(the_name_is_that_of_the_checkpoint),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

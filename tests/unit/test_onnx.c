@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ONNX graphs, written by hand: what becomes of nodes, shapes and sizes. */
+#include "graph/graph.h"
+#include "graph/op.h"
+#include "onnx_write.h"
+#include "spec.h"
+
+static double parameters(const struct dlt_graph *graph)
+{
+    struct dlt_graph_counts counts;
+
+    dlt_graph_count(graph, true, &counts);
+    return counts.total.parameters;
+}
+
+static const char *op_of(const struct dlt_graph *graph, const char *name)
+{
+    return graph->node[spec_node(graph, name)].op->name;
+}
+
+/* conv 3 -> 4, 3 x 3, bias; 4 (3 9) + 4 = 112 parameters; 4 x 8 x 8 x 27 MACs each sample. */
+static void a_convolution_has_the_sizes_of_its_weight(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph_counts counts;
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 3, 16, 16);
+    onnx_weights(&g, "w", 4, 3, 3, 3);
+    onnx_weights(&g, "b", 4);
+    onnx_node(&g, "Conv", "x w b", "y", "strides=2,2 pads=1,1,1,1 kernel_shape=3,3");
+    onnx_output(&g, "y");
+    graph = onnx_build(&g, "", 5);
+    assert_string_equal(op_of(graph, "y"), "conv2d");
+    assert_shape(spec_output(graph, "y"), 5, 4, 8, 8);
+    dlt_graph_count(graph, true, &counts);
+    assert_near(counts.total.parameters, 112, 0);
+    assert_near(counts.total.macs, 5 * 4 * 8 * 8 * 27, 0);
+    dlt_graph_destroy(graph);
+}
+
+/* auto_pad SAME_UPPER of TensorFlow: out = ceil(15 / 2) = 8. */
+static void auto_pad_keeps_the_ceiling_of_the_size(void **state)
+{
+    struct onnx_bytes g = {0}, node = {0}, attribute = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 3, 15, 15);
+    onnx_weights(&g, "w", 4, 3, 3, 3);
+    node = onnx_node_bytes("Conv", "x w", "y", "strides=2,2");
+    onnx_text(&attribute, 1, "auto_pad");
+    onnx_text(&attribute, 4, "SAME_UPPER");
+    onnx_put(&node, 5, &attribute);
+    onnx_put(&g, 1, &node);
+    graph = onnx_build(&g, "", 1);
+    assert_shape(spec_output(graph, "y"), 1, 4, 8, 8);
+    dlt_graph_destroy(graph);
+}
+
+/* x.view(x.size(0), -1) as torch.onnx writes it, for a batch that the file leaves open. */
+static void a_shape_that_is_computed_is_folded(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, -1, 3, 4, 4);
+    onnx_ints(&g, "zero", 0);
+    onnx_ints(&g, "rest", -1);
+    onnx_weights(&g, "w", 10, 48);
+    onnx_node(&g, "Shape", "x", "shape", "");
+    onnx_node(&g, "Gather", "shape zero", "n", "axis=0");
+    onnx_node(&g, "Concat", "n rest", "to", "axis=0");
+    onnx_node(&g, "Reshape", "x to", "flat", "");
+    onnx_node(&g, "Gemm", "flat w", "y", "transB=1");
+    graph = onnx_build(&g, "", 7);
+    assert_int_equal(graph->node_count, 2);
+    assert_shape(spec_output(graph, "flat"), 7, 48);
+    assert_shape(spec_output(graph, "y"), 7, 10);
+    assert_near(parameters(graph), 480, 0);
+    dlt_graph_destroy(graph);
+}
+
+/* Heads of attention, exported with a batch of one: 1 x 6 x 8 becomes 6 x 1 x 8 and 6 x 2 x 4. */
+static void a_shape_written_for_one_sample_grows_with_the_batch(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 6, 8);
+    onnx_ints(&g, "heads", 6, 2, 4);
+    onnx_ints(&g, "rows", 6, 8);
+    onnx_ints(&g, "back", 6, 1, 8);
+    onnx_node(&g, "Transpose", "x", "t", "perm=1,0,2");
+    onnx_node(&g, "Reshape", "t heads", "h", "");
+    onnx_node(&g, "Reshape", "h back", "b", "");
+    onnx_node(&g, "Reshape", "b rows", "r", "");
+    onnx_node(&g, "Reshape", "r back", "y", "");
+    graph = onnx_build(&g, "", 3);
+    assert_shape(spec_output(graph, "h"), 6, 6, 4);
+    assert_shape(spec_output(graph, "b"), 6, 3, 8);
+    assert_shape(spec_output(graph, "r"), 18, 8);
+    assert_shape(spec_output(graph, "y"), 6, 3, 8);
+    dlt_graph_destroy(graph);
+}
+
+static void symbolic_sizes_are_bound_by_batch_and_seq(void **state)
+{
+    struct onnx_bytes g = {0}, bytes;
+    struct dlt_model *model;
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "ids", 7, -1, -2);
+    onnx_weights(&g, "table", 100, 16);
+    onnx_node(&g, "Gather", "table ids", "y", "");
+    graph = onnx_build(&g, ",seq=9", 4);
+    assert_string_equal(op_of(graph, "y"), "embedding");
+    assert_shape(spec_output(graph, "y"), 4, 9, 16);
+    assert_near(parameters(graph), 1600, 0);
+    dlt_graph_destroy(graph);
+
+    onnx_input(&g, "ids", 7, -1, -2);
+    onnx_node(&g, "Identity", "ids", "y", "");
+    bytes = onnx_model(&g, 13);
+    assert_int_equal(onnx_load(&bytes, "", &model), -1);
+    assert_string_equal(onnx_error, "input \"ids\": dimension 1 is symbolic (\"seq\"); say what it "
+                                    "is with seq=N");
+}
+
+/* One matrix for two layers, seen through a Transpose: its elements count once. */
+static void a_parameter_that_two_layers_use_counts_once(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "ids", 7, -1, -2);
+    onnx_weights(&g, "table", 100, 16);
+    onnx_node(&g, "Gather", "table ids", "x", "");
+    onnx_node(&g, "Transpose", "table", "turned", "perm=1,0");
+    onnx_node(&g, "MatMul", "x turned", "y", "");
+    graph = onnx_build(&g, ",seq=9", 2);
+    assert_shape(spec_output(graph, "y"), 2, 9, 100);
+    assert_near(parameters(graph), 1600, 0);
+    assert_int_equal(graph->note_count, 0);
+    dlt_graph_destroy(graph);
+}
+
+static void scalar(struct onnx_bytes *g, const char *name)
+{
+    struct onnx_bytes tensor = {0};
+    float one = 1;
+
+    onnx_int(&tensor, 2, 1);
+    onnx_text(&tensor, 8, name);
+    onnx_data(&tensor, 9, &one, sizeof one);
+    onnx_put(g, 5, &tensor);
+}
+
+/* nn.LayerNorm and nn.GELU as torch.onnx writes them before opset 17: 9 and 5 nodes. */
+static void layers_exported_as_many_nodes_become_one(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, -1, 5, 16);
+    onnx_weights(&g, "w", 16);
+    onnx_weights(&g, "b", 16);
+    scalar(&g, "c");
+    onnx_node(&g, "ReduceMean", "x", "mean", "axes=-1,");
+    onnx_node(&g, "Sub", "x mean", "d", "");
+    onnx_node(&g, "Pow", "d c", "square", "");
+    onnx_node(&g, "ReduceMean", "square", "var", "axes=-1,");
+    onnx_node(&g, "Add", "var c", "eps", "");
+    onnx_node(&g, "Sqrt", "eps", "root", "");
+    onnx_node(&g, "Div", "d root", "n", "");
+    onnx_node(&g, "Mul", "n w", "scaled", "");
+    onnx_node(&g, "Add", "scaled b", "norm", "");
+    onnx_node(&g, "Div", "norm c", "e", "");
+    onnx_node(&g, "Erf", "e", "erf", "");
+    onnx_node(&g, "Add", "erf c", "plus", "");
+    onnx_node(&g, "Mul", "norm plus", "m", "");
+    onnx_node(&g, "Mul", "m c", "gelu", "");
+    graph = onnx_build(&g, "", 2);
+    assert_int_equal(graph->node_count, 2);
+    assert_string_equal(op_of(graph, "norm"), "layer_norm");
+    assert_string_equal(op_of(graph, "gelu"), "gelu");
+    assert_near(parameters(graph), 32, 0);
+    dlt_graph_destroy(graph);
+}
+
+/* The same with somebody reading the variance: then it is no layer_norm. */
+static void a_value_that_others_read_is_not_taken_into_a_layer(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, -1, 16);
+    onnx_node(&g, "Sigmoid", "x", "s", "");
+    onnx_node(&g, "Mul", "x s", "y", "");
+    onnx_node(&g, "Add", "s y", "z", "");
+    graph = onnx_build(&g, "", 2);
+    assert_int_equal(graph->node_count, 3);
+    assert_string_equal(op_of(graph, "s"), "sigmoid");
+    dlt_graph_destroy(graph);
+
+    onnx_input(&g, "x", 1, -1, 16);
+    onnx_node(&g, "Sigmoid", "x", "s", "");
+    onnx_node(&g, "Mul", "x s", "y", "");
+    graph = onnx_build(&g, "", 2);
+    assert_int_equal(graph->node_count, 1);
+    assert_string_equal(op_of(graph, "y"), "silu");
+    dlt_graph_destroy(graph);
+}
+
+/* nn.LSTM(8, 16): 4 16 (8 + 16) + 2 4 16 parameters. */
+static void an_lstm_has_the_parameters_of_torch(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 7, -1, 8);
+    onnx_weights(&g, "w", 1, 64, 8);
+    onnx_weights(&g, "r", 1, 64, 16);
+    onnx_weights(&g, "b", 1, 128);
+    onnx_node(&g, "LSTM", "x w r b", "y h", "hidden_size=16");
+    graph = onnx_build(&g, "", 3);
+    assert_near(parameters(graph), 4 * 16 * (8 + 16) + 2 * 4 * 16, 0);
+    assert_shape(&graph->tensor[graph->output[graph->output_count - 1]], 7, 1, 3, 16);
+    dlt_graph_destroy(graph);
+}
+
+static struct onnx_bytes branch(const char *op)
+{
+    struct onnx_bytes graph = {0};
+
+    onnx_node(&graph, op, "x", "out", "");
+    onnx_text(&graph, 2, "branch");
+    onnx_output(&graph, "out");
+    return graph;
+}
+
+/* if x.shape[0] == batch: relu, else sigmoid; and the same with a condition from the data. */
+static void a_branch_is_chosen_by_a_constant_condition(void **state)
+{
+    struct onnx_bytes g = {0};
+
+    (void)state;
+    for (int64_t size = 3; size < 5; size++) {
+        struct onnx_bytes node, then = {0}, otherwise = {0}, body;
+        struct dlt_graph *graph;
+
+        onnx_input(&g, "x", 1, -1, 3);
+        onnx_ints(&g, "one", 1);
+        onnx_ints(&g, "size", size);
+        onnx_node(&g, "Shape", "x", "shape", "");
+        onnx_node(&g, "Gather", "shape one", "n", "");
+        onnx_node(&g, "Equal", "n size", "same", "");
+        node = onnx_node_bytes("If", "same", "y", "");
+        onnx_text(&then, 1, "then_branch");
+        body = branch("Relu");
+        onnx_put(&then, 6, &body);
+        onnx_put(&node, 5, &then);
+        onnx_text(&otherwise, 1, "else_branch");
+        body = branch("Sigmoid");
+        onnx_put(&otherwise, 6, &body);
+        onnx_put(&node, 5, &otherwise);
+        onnx_put(&g, 1, &node);
+        onnx_output(&g, "y");
+        graph = onnx_build(&g, "", 2);
+        assert_int_equal(graph->node_count, 1);
+        assert_string_equal(graph->node[0].op->name, size == 3 ? "relu" : "sigmoid");
+        dlt_graph_destroy(graph);
+    }
+}
+
+/* A function of the file, called twice: an attribute of the call, names of its own. */
+static void functions_are_walked_in_place(void **state)
+{
+    struct onnx_bytes g = {0}, model, function = {0}, node, call, attribute = {0};
+    struct dlt_model *loaded;
+    struct dlt_graph *graph;
+    struct dlt_error error;
+
+    (void)state;
+    onnx_text(&function, 1, "Softly");
+    onnx_text(&function, 4, "in");
+    onnx_text(&function, 5, "out");
+    onnx_text(&function, 6, "dim");
+    node = onnx_node_bytes("Softmax", "in", "inner", "");
+    onnx_text(&attribute, 1, "axis");
+    onnx_text(&attribute, 21, "dim");
+    onnx_put(&node, 5, &attribute);
+    onnx_put(&function, 7, &node);
+    node = onnx_node_bytes("Relu", "inner", "out", "");
+    onnx_put(&function, 7, &node);
+    onnx_text(&function, 10, "own");
+    onnx_input(&g, "x", 1, -1, 3, 5);
+    for (int i = 0; i < 2; i++) {
+        call = onnx_node_bytes("Softly", i ? "y" : "x", i ? "z" : "y", i ? "dim=1" : "dim=2");
+        onnx_text(&call, 7, "own");
+        onnx_put(&g, 1, &call);
+    }
+    model = onnx_model(&g, 13);
+    onnx_put(&model, 25, &function);
+    if (onnx_load(&model, "", &loaded) || dlt_model_graph(loaded, 2, &graph, &error))
+        fail_msg("%s", onnx_error);
+    assert_int_equal(graph->node_count, 4);
+    assert_string_equal(graph->node[0].name, "y/inner");
+    assert_int_equal(graph->node[0].attribute[0], 2);
+    assert_int_equal(graph->node[2].attribute[0], 1);
+    dlt_graph_destroy(graph);
+    dlt_model_destroy(loaded);
+}
+
+/* com.microsoft: 16 x 48 product, attention of 4 heads, skip + layer_norm with its bias. */
+static void onnxruntimes_fusions_are_known(void **state)
+{
+    struct onnx_bytes g = {0}, node;
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, -1, -2, 16);
+    onnx_weights(&g, "w", 16, 48);
+    onnx_weights(&g, "b", 48);
+    onnx_weights(&g, "gamma", 16);
+    onnx_weights(&g, "beta", 16);
+    node = onnx_node_bytes("Attention", "x w b", "a", "num_heads=4");
+    onnx_text(&node, 7, "com.microsoft");
+    onnx_put(&g, 1, &node);
+    node = onnx_node_bytes("SkipLayerNormalization", "a x gamma beta", "y", "");
+    onnx_text(&node, 7, "com.microsoft");
+    onnx_put(&g, 1, &node);
+    graph = onnx_build(&g, ",seq=10", 2);
+    assert_near(parameters(graph), 16 * 48 + 48 + 32, 0);
+    assert_int_equal(graph->note_count, 0);
+    assert_shape(&graph->tensor[graph->output[0]], 2, 10, 16);
+    dlt_graph_destroy(graph);
+}
+
+static void what_is_not_known_is_estimated_and_said(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph_counts counts;
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, -1, 8);
+    onnx_node(&g, "Relu", "x", "r", "");
+    onnx_node(&g, "Frobnicate", "r", "f", "");
+    onnx_node(&g, "Relu", "f", "y", "");
+    onnx_node(&g, "Relu", "r", "z", "");
+    graph = onnx_build(&g, "", 4);
+    assert_string_equal(op_of(graph, "f"), "unknown");
+    assert_shape(spec_output(graph, "f"), 4, 8);
+    assert_int_equal(graph->note_count, 1);
+    assert_string_equal(graph->note[0],
+                        "1 operator is not known (Frobnicate): estimated from the bytes that they "
+                        "read and write; 50 % of the network's operators depend on them");
+    dlt_graph_count(graph, false, &counts);
+    /* Four operators, each reads and writes 4 x 8 floats. */
+    assert_near(counts.total.forward_bytes, 4 * 2 * 4 * 8 * 4, 0);
+    dlt_graph_destroy(graph);
+}
+
+/* ONNX by its content, under any name; JSON as well. */
+static void a_file_of_another_name_is_told_by_its_first_bytes(void **state)
+{
+    char path[] = "/tmp/dltime-model-XXXXXX";
+    struct onnx_bytes g = {0}, bytes;
+    struct dlt_model *model;
+    struct dlt_error error;
+    int fd = mkstemp(path);
+
+    (void)state;
+    onnx_input(&g, "x", 1, -1, 8);
+    onnx_node(&g, "Relu", "x", "r", "");
+    bytes = onnx_model(&g, 13);
+    assert_int_equal(write(fd, bytes.data, bytes.size), (ssize_t)bytes.size);
+    close(fd);
+    free(bytes.data);
+    if (dlt_model_load(path, NULL, &model, &error))
+        fail_msg("%s", error.text);
+    dlt_model_destroy(model);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_convolution_has_the_sizes_of_its_weight),
+        cmocka_unit_test(auto_pad_keeps_the_ceiling_of_the_size),
+        cmocka_unit_test(a_shape_that_is_computed_is_folded),
+        cmocka_unit_test(a_shape_written_for_one_sample_grows_with_the_batch),
+        cmocka_unit_test(symbolic_sizes_are_bound_by_batch_and_seq),
+        cmocka_unit_test(a_parameter_that_two_layers_use_counts_once),
+        cmocka_unit_test(layers_exported_as_many_nodes_become_one),
+        cmocka_unit_test(a_value_that_others_read_is_not_taken_into_a_layer),
+        cmocka_unit_test(an_lstm_has_the_parameters_of_torch),
+        cmocka_unit_test(a_branch_is_chosen_by_a_constant_condition),
+        cmocka_unit_test(functions_are_walked_in_place),
+        cmocka_unit_test(onnxruntimes_fusions_are_known),
+        cmocka_unit_test(what_is_not_known_is_estimated_and_said),
+        cmocka_unit_test(a_file_of_another_name_is_told_by_its_first_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
