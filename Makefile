@@ -122,6 +122,22 @@ $(BUILD)/tests/test_bench_%: $(BUILD)/obj/tests/unit/test_bench_%.o $(BENCH_PART
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -ldl -lpthread $(LIB_LIBS)
 
+# The oracle of the ONNX reader: protobuf-c and the distribution's onnx.proto, where both are there.
+ONNX_PROTO := $(wildcard /usr/include/onnx/onnx.proto)
+ifneq ($(and $(ONNX_PROTO),$(shell command -v protoc-c)),)
+$(BUILD)/onnx/onnx.pb-c.c: $(ONNX_PROTO)
+	@mkdir -p $(@D)
+	protoc-c --proto_path=$(dir $(ONNX_PROTO)) --c_out=$(@D) $(ONNX_PROTO)
+$(BUILD)/onnx/onnx.pb-c.o: $(BUILD)/onnx/onnx.pb-c.c
+	$(CC) -w $(CFLAGS) -c -o $@ $<
+$(BUILD)/obj/tests/unit/test_onnx_oracle.o: ALL_CFLAGS += -I$(BUILD)/onnx
+$(BUILD)/obj/tests/unit/test_onnx_oracle.o: $(BUILD)/onnx/onnx.pb-c.c
+$(BUILD)/tests/test_onnx_oracle: $(BUILD)/obj/tests/unit/test_onnx_oracle.o \
+		$(BUILD)/onnx/onnx.pb-c.o $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -lprotobuf-c $(LIB_LIBS)
+endif
+
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LEARN_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
