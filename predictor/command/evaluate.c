@@ -26,6 +26,8 @@ struct evaluation {
     const struct dlt_profile *profile;
     const struct dlt_measure_header *header;
     struct scores *scores;
+    size_t unread;            /* runs whose network cannot be read or priced */
+    struct dlt_error example; /* why the first of them */
 };
 
 /* How well an entry stands for a file's device, software and threads; < 0: not at all. Timing
@@ -82,26 +84,6 @@ static int score_operator(struct evaluation *v, const struct dlt_measurement *m)
                       price.seconds * spread);
 }
 
-/* "resnet50" and what the run says about its training, as a SPEC. */
-static void run_spec(const struct dlt_run *run, char *spec, size_t size)
-{
-    size_t used = (size_t)snprintf(spec, size, "%s,batch=%lld", run->model, (long long)run->batch);
-    const struct {
-        const char *key, *value;
-    } more[] = {{"optimizer", run->optimizer}, {"precision", run->precision}};
-
-    for (size_t i = 0; i < 2 && used < size; i++)
-        if (more[i].value[0])
-            used +=
-                (size_t)snprintf(spec + used, size - used, ",%s=%s", more[i].key, more[i].value);
-    for (int f = 0; f < DLT_FRAMEWORKS && used < size; f++)
-        if (strncmp(run->framework, dlt_framework_names[f], strlen(dlt_framework_names[f])) == 0)
-            used +=
-                (size_t)snprintf(spec + used, size - used, ",framework=%s", dlt_framework_names[f]);
-    if (run->sequence > 0 && used < size)
-        snprintf(spec + used, size - used, ",seq=%lld", (long long)run->sequence);
-}
-
 static double seen_in_run(const struct dlt_run *run)
 {
     double samples = (double)run->batch * (run->devices > 0 ? run->devices : 1);
@@ -126,6 +108,7 @@ static int score_run(struct evaluation *v, const struct dlt_run *run)
     struct dlt_model *model = NULL;
     struct dlt_estimate *estimate = NULL;
     double seen = seen_in_run(run);
+    struct dlt_error why;
     char spec[512];
     int result;
 
@@ -133,9 +116,12 @@ static int score_run(struct evaluation *v, const struct dlt_run *run)
     dlt_text_copy(key.op, sizeof key.op, run->model);
     dlt_text_copy(key.pass, sizeof key.pass, dlt_pass_names[run->pass]);
     dlt_text_copy(key.dtype, sizeof key.dtype, run->precision);
-    run_spec(run, spec, sizeof spec);
-    if (!isfinite(seen) || dlt_model_load(spec, NULL, &model, NULL) ||
-        dlt_predict(model, v->profile, &question, &estimate, NULL)) {
+    if (run->suspect[0] || !isfinite(seen) || !dlt_run_spec(run, spec, sizeof spec)) {
+        result = scores_skip(v->scores, &key);
+    } else if (dlt_model_load(spec, NULL, &model, &why) ||
+               dlt_predict(model, v->profile, &question, &estimate, &why)) {
+        if (v->unread++ == 0)
+            v->example = why;
         result = scores_skip(v->scores, &key);
     } else {
         key.basis = dlt_estimate_basis(estimate);
@@ -164,6 +150,11 @@ static int score_file(struct evaluation *v, const char *path, struct dlt_error *
             break;
         }
     }
+    if (dlt_measure_cut(reader))
+        fprintf(stderr, "dltime evaluate: %s: the last line is cut short and was skipped\n", path);
+    if (dlt_measure_unknown(reader))
+        fprintf(stderr, "dltime evaluate: %s: %zu rows of operators unknown to this version\n",
+                path, dlt_measure_unknown(reader));
     dlt_measure_close(reader);
     return got;
 }
@@ -184,6 +175,8 @@ static int evaluate(const char *name, char **file, int count, bool json)
         result = score_file(&v, file[i], &error);
     if (result == 0)
         result = dlt_profile_check(profile, &error);
+    if (result == 0 && v.unread)
+        fprintf(stderr, "dltime evaluate: %zu runs were skipped: %s\n", v.unread, v.example.text);
     if (result == 0 && json) {
         struct json_object *object = scores_json(v.scores);
 

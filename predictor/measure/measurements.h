@@ -8,6 +8,7 @@
 
 #include "device/device.h"
 #include "graph/record.h"
+#include "graph/training.h"
 
 struct dlt_measurement {
     struct dlt_record record;
@@ -37,6 +38,13 @@ struct dlt_run {
     char unit[24];
     double memory_bytes;
 };
+
+/* The framework that a run's text begins with ("PyTorch 2.1.0"), or DLT_FRAMEWORK_NONE. */
+enum dlt_framework dlt_run_framework(const struct dlt_run *run);
+
+/* A run's network with what the row says about its training, as a SPEC:
+ * "resnet50,framework=...,batch=...". False where it does not fit. */
+bool dlt_run_spec(const struct dlt_run *run, char *spec, size_t size);
 
 /* Header of either kind of file. */
 struct dlt_measure_header {

@@ -564,6 +564,27 @@ static void a_run_may_name_its_card_and_takes_the_headers_device_else(void **sta
     dlt_measure_close(reader);
 }
 
+static void a_run_is_a_spec_with_what_its_row_says(void **state)
+{
+    struct dlt_run run = {.model = "resnet50",
+                          .batch = 64,
+                          .sequence = 128,
+                          .framework = "PyTorch 2.1.0",
+                          .layout = "nhwc",
+                          .optimizer = "adam",
+                          .precision = "amp-float16"};
+    char spec[128];
+
+    (void)state;
+    assert_true(dlt_run_spec(&run, spec, sizeof spec));
+    assert_string_equal(spec, "resnet50,framework=pytorch,batch=64,optimizer=adam,"
+                              "precision=amp-float16,layout=nhwc,seq=128");
+    assert_false(dlt_run_spec(&run, spec, 40));
+    run = (struct dlt_run){.model = "x", .batch = 1, .framework = "none"};
+    assert_true(dlt_run_spec(&run, spec, sizeof spec));
+    assert_string_equal(spec, "x,framework=none,batch=1");
+}
+
 /* Newlines of a file, gzip or not, counted without the reader. */
 static size_t count_lines(const char *file)
 {
@@ -674,6 +695,7 @@ int main(void)
         cmocka_unit_test(what_is_no_measurements_file_is_refused_with_the_mend),
         cmocka_unit_test(lines_have_a_limit_of_one_mebibyte),
         cmocka_unit_test(a_run_may_name_its_card_and_takes_the_headers_device_else),
+        cmocka_unit_test(a_run_is_a_spec_with_what_its_row_says),
         cmocka_unit_test(the_public_measurements_are_read_to_the_last_row),
         cmocka_unit_test(the_manual_names_every_operator_field_and_value),
     };
