@@ -148,6 +148,23 @@ marked() { # ROOT
     run ! pgrep -f 'sleep 123[45]'
 }
 
+@test "starts and stops at the same moment do not trip over each other" {
+    other=$BATS_TEST_TMPDIR/other
+    for turn in 1 2 3 4; do
+        slurm_dev start --root "$other" 3>&- &
+    done
+    for turn in 1 2 3 4; do
+        wait -n
+    done
+    run -0 slurm_dev status --root "$other"
+    slurm_dev run --root "$other" srun -p cpu1 true
+    slurm_dev stop --root "$other" 3>&- &
+    slurm_dev stop --root "$other"
+    wait $!
+    [ ! -e "$other" ]
+    [ -z "$(marked "$other")" ]
+}
+
 @test "stop twice is no error" {
     other=$BATS_TEST_TMPDIR/other
     slurm_dev start --root "$other"
@@ -197,6 +214,16 @@ marked() { # ROOT
     [[ "$output" == *"neither empty nor a development cluster's"* ]]
     run -0 slurm_dev stop --root full
     [ "$(cat full/file)" = precious ]
+}
+
+@test "a root folder that cannot be is refused" {
+    echo text >file
+    run -1 slurm_dev start --root file
+    [[ "$output" == *"is not a folder"* ]]
+    run -1 slurm_dev start --root file/below
+    [[ "$output" == *"cannot be made"* ]]
+    run -1 slurm_dev start --root /proc/cluster
+    [[ "$output" == *"cannot be made"* ]]
 }
 
 @test "an empty folder of the user's is kept when the cluster stops" {
