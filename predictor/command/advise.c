@@ -129,7 +129,7 @@ int command_advise(int argc, char **argv)
             return COMMAND_DONE;
         }
         if (option != CONF)
-            return command_usage("advise", "unknown option or missing value: %s", argv[optind - 1]);
+            return command_unknown("advise", argv);
         conf = optarg;
     }
     if (optind < own)

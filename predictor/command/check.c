@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "command/check.h"
 #include "command/command.h"
 #include "graph/op.h"
@@ -146,9 +145,8 @@ int command_check(int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
         switch (option) {
         case BATCH:
-            if (!dlt_text_to_int64(optarg, &o.batch) || o.batch < 1 || o.batch > INT32_MAX)
-                return command_usage("check", "--batch takes a whole number >= 1, not \"%s\"",
-                                     optarg);
+            if (command_whole("check", "batch", optarg, 1, INT32_MAX, &o.batch))
+                return COMMAND_USAGE;
             break;
         case JSON:
             o.json = true;
@@ -157,7 +155,7 @@ int command_check(int argc, char **argv)
             fputs(help, stdout);
             return COMMAND_DONE;
         default:
-            return command_usage("check", "unknown option or missing value: %s", argv[optind - 1]);
+            return command_unknown("check", argv);
         }
     }
     if (optind + 1 != argc)

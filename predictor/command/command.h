@@ -26,6 +26,13 @@ int command_fail(const char *command, const struct dlt_error *error);
 __attribute__((format(printf, 2, 3))) int command_usage(const char *command, const char *format,
                                                         ...);
 
+/* The option that getopt_long has just refused; returns COMMAND_USAGE. */
+int command_unknown(const char *command, char *const *argv);
+
+/* An option's whole number in [least, most]. COMMAND_DONE, or COMMAND_USAGE after saying so. */
+int command_whole(const char *command, const char *option, const char *text, int64_t least,
+                  int64_t most, int64_t *value);
+
 /* A profile by path, or by name among the installed ones. Returns name or buffer. */
 const char *command_profile_path(const char *name, char *buffer, size_t size);
 

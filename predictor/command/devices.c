@@ -370,8 +370,7 @@ int command_devices(int argc, char **argv)
         else if (option == JSON)
             o.json = true;
         else
-            return command_usage("devices", "%s: unknown option or missing value",
-                                 argv[optind - 1]);
+            return command_unknown("devices", argv);
     }
     o.names = argv + optind;
     o.name_count = (size_t)(argc - optind);

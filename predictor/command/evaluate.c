@@ -213,7 +213,7 @@ int command_evaluate(int argc, char **argv)
         else if (option == JSON)
             json = true;
         else
-            return command_usage("evaluate", "unknown option or missing value");
+            return command_unknown("evaluate", argv);
     }
     if (!profile)
         return command_usage("evaluate", "say which profile: --profile FILE or NAME");

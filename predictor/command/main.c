@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,34 +19,6 @@ static const struct {
     {"models", command_models, "networks that are shipped"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
-
-int command_fail(const char *command, const struct dlt_error *error)
-{
-    fprintf(stderr, "dltime %s: %s\n", command, error->text);
-    return COMMAND_FAILED;
-}
-
-int command_usage(const char *command, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    dlt_text_printable(text);
-    fprintf(stderr, "dltime %s: %s\nTry: dltime %s --help\n", command, text, command);
-    return COMMAND_USAGE;
-}
-
-int command_finish(const char *command, int status)
-{
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dltime %s: standard output: %s\n", command, strerror(errno));
-        return COMMAND_FAILED;
-    }
-    return status;
-}
 
 static void print_help(FILE *stream)
 {

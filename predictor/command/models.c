@@ -138,7 +138,7 @@ int command_models(int argc, char **argv)
             fputs(help, stdout);
             return COMMAND_DONE;
         default:
-            return command_usage("models", "unknown option: %s", argv[optind - 1]);
+            return command_unknown("models", argv);
         }
     }
     if (optind != argc)

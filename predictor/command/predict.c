@@ -34,16 +34,13 @@ struct options {
     struct predict_view view;
 };
 
-/* A whole number from 1 to limit. */
 static int take_count(const char *option, const char *text, int limit, int *count)
 {
-    int64_t value;
+    int64_t value = 0;
+    int status = command_whole("predict", option, text, 1, limit, &value);
 
-    if (!dlt_text_to_int64(text, &value) || value < 1 || value > limit)
-        return command_usage("predict", "--%s takes a whole number from 1 to %d, not \"%s\"",
-                             option, limit, text);
     *count = (int)value;
-    return COMMAND_DONE;
+    return status;
 }
 
 enum { PROFILE = 256, DEVICE, DEVICES, NODES, CPUS, PASS, QUANTILE, OPS, JSON, HELP };
@@ -93,12 +90,11 @@ static int take_option(int option, const char *value, struct options *o)
     case JSON:
         o->view.json = true;
         return COMMAND_DONE;
-    default:
-        return command_usage("predict", "unknown option or missing value");
     }
+    return COMMAND_DONE;
 }
 
-/* One batch size. Prints a line in a table of batches, or the whole answer. */
+/* The estimate of one SPEC, which the caller destroys. */
 static int answer(const struct options *o, const char *spec, const struct dlt_profile *profile,
                   struct dlt_estimate **estimate, struct dlt_error *error)
 {
@@ -211,8 +207,7 @@ int command_predict(int argc, char **argv)
             return COMMAND_DONE;
         }
         if (option == '?')
-            return command_usage("predict", "%s: unknown option or missing value",
-                                 argv[optind - 1]);
+            return command_unknown("predict", argv);
         status = take_option(option, optarg, &o);
         if (status != COMMAND_DONE)
             return status;

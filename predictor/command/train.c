@@ -47,25 +47,12 @@ static int take_method(const char *text, enum dlt_method *method)
                          text);
 }
 
-static int take_number(const char *option, const char *text, int64_t least, int64_t most,
-                       int64_t *value)
-{
-    if (!dlt_text_to_int64(text, value) || *value < least || *value > most)
-        return command_usage("train", "--%s takes a whole number from %lld to %lld, not \"%s\"",
-                             option, (long long)least, (long long)most, text);
-    return COMMAND_DONE;
-}
-
-enum { OUTPUT = 256, METHOD, SEED, THREADS, BASE, HELP };
+enum { OUTPUT = 256, METHOD, SEED, THREADS, HELP };
 
 static const struct option long_options[] = {
-    {"output", required_argument, NULL, OUTPUT},
-    {"method", required_argument, NULL, METHOD},
-    {"seed", required_argument, NULL, SEED},
-    {"threads", required_argument, NULL, THREADS},
-    {"base", required_argument, NULL, BASE},
-    {"help", no_argument, NULL, HELP},
-    {0},
+    {"output", required_argument, NULL, OUTPUT}, {"method", required_argument, NULL, METHOD},
+    {"seed", required_argument, NULL, SEED},     {"threads", required_argument, NULL, THREADS},
+    {"help", no_argument, NULL, HELP},           {0},
 };
 
 static int take_option(int option, const char *value, struct options *o)
@@ -80,16 +67,15 @@ static int take_option(int option, const char *value, struct options *o)
     case METHOD:
         return take_method(value, &o->settings.method);
     case SEED:
-        status = take_number("seed", value, 0, INT64_MAX, &number);
+        status = command_whole("train", "seed", value, 0, INT64_MAX, &number);
         o->settings.seed = (uint64_t)number;
         return status;
     case THREADS:
-        status = take_number("threads", value, 1, 64, &number);
+        status = command_whole("train", "threads", value, 1, 64, &number);
         o->settings.threads = (int)number;
         return status;
-    default:
-        return command_usage("train", "unknown option or missing value");
     }
+    return status;
 }
 
 static void show_progress(void *context, const struct dlt_train_progress *p)
@@ -200,6 +186,8 @@ int command_train(int argc, char **argv)
             fputs(help, stdout);
             return COMMAND_DONE;
         }
+        if (option == '?')
+            return command_unknown("train", argv);
         status = take_option(option, optarg, &options);
         if (status != COMMAND_DONE)
             return status;

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every command says when something is wrong. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "command/command.h"
+
+int command_fail(const char *command, const struct dlt_error *error)
+{
+    fprintf(stderr, "dltime %s: %s\n", command, error->text);
+    return COMMAND_FAILED;
+}
+
+int command_usage(const char *command, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    dlt_text_printable(text);
+    fprintf(stderr, "dltime %s: %s\nTry: dltime %s --help\n", command, text, command);
+    return COMMAND_USAGE;
+}
+
+int command_unknown(const char *command, char *const *argv)
+{
+    return command_usage(command, "%s: unknown option or missing value", argv[optind - 1]);
+}
+
+int command_whole(const char *command, const char *option, const char *text, int64_t least,
+                  int64_t most, int64_t *value)
+{
+    if (dlt_text_to_int64(text, value) && *value >= least && *value <= most)
+        return COMMAND_DONE;
+    return command_usage(command, "--%s takes a whole number from %lld to %lld, not \"%s\"", option,
+                         (long long)least, (long long)most, text);
+}
+
+int command_finish(const char *command, int status)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "dltime %s: standard output: %s\n", command, strerror(errno));
+        return COMMAND_FAILED;
+    }
+    return status;
+}
