@@ -16,6 +16,13 @@ void dlt_json_number(struct json_object *object, const char *key, double value)
         json_object_object_add(object, key, NULL);
 }
 
+void dlt_json_count(struct json_object *object, const char *key, double count)
+{
+    bool holds = fabs(count) < 9223372036854775808.0; /* false for NaN */
+
+    json_object_object_add(object, key, holds ? json_object_new_int64((int64_t)count) : NULL);
+}
+
 void dlt_json_text(struct json_object *object, const char *key, const char *text)
 {
     json_object_object_add(object, key, text ? json_object_new_string(text) : NULL);

@@ -145,11 +145,6 @@ static struct json_object *shape_json(const struct dlt_tensor *tensor)
     return array;
 }
 
-static void add_count(struct json_object *object, const char *key, double count)
-{
-    json_object_object_add(object, key, json_object_new_int64((int64_t)count));
-}
-
 static struct json_object *layer_json(const struct dlt_graph *g, size_t node)
 {
     const struct dlt_node *n = &g->node[node];
@@ -172,15 +167,15 @@ static struct json_object *layer_json(const struct dlt_graph *g, size_t node)
     for (size_t k = 0; k < n->output_count; k++)
         json_object_array_add(outputs, shape_json(&g->tensor[n->output + (int)k]));
     json_object_object_add(layer, "outputs", outputs);
-    add_count(layer, "parameters", counts.parameters);
+    dlt_json_count(layer, "parameters", counts.parameters);
     json_object_object_add(layer, "trainable", json_object_new_boolean(n->trainable));
     if (n->weights_of != (int)node)
         dlt_json_text(layer, "weights", g->node[n->weights_of].name);
-    add_count(layer, "macs", counts.macs / (double)g->batch);
-    add_count(layer, "flops", counts.flops / (double)g->batch);
-    add_count(layer, "forward_bytes", counts.forward_bytes);
-    add_count(layer, "backward_bytes", counts.backward_bytes);
-    add_count(layer, "saved_bytes", 4 * counts.saved);
+    dlt_json_count(layer, "macs", counts.macs / (double)g->batch);
+    dlt_json_count(layer, "flops", counts.flops / (double)g->batch);
+    dlt_json_count(layer, "forward_bytes", counts.forward_bytes);
+    dlt_json_count(layer, "backward_bytes", counts.backward_bytes);
+    dlt_json_count(layer, "saved_bytes", 4 * counts.saved);
     return layer;
 }
 
@@ -208,14 +203,14 @@ void check_print_json(const struct check_report *r)
     struct json_object *inputs = json_object_new_array();
 
     dlt_json_text(object, "name", r->model->name);
-    add_count(object, "batch", (double)g->batch);
+    dlt_json_count(object, "batch", (double)g->batch);
     for (size_t i = 0; i < g->input_count; i++)
         json_object_array_add(inputs, shape_json(&g->tensor[g->input[i]]));
     json_object_object_add(object, "inputs", inputs);
-    add_count(object, "parameters", r->counts.total.parameters);
-    add_count(object, "trainable", r->counts.trainable);
-    add_count(object, "macs", r->counts.total.macs / (double)g->batch);
-    add_count(object, "flops", r->counts.total.flops / (double)g->batch);
+    dlt_json_count(object, "parameters", r->counts.total.parameters);
+    dlt_json_count(object, "trainable", r->counts.trainable);
+    dlt_json_count(object, "macs", r->counts.total.macs / (double)g->batch);
+    dlt_json_count(object, "flops", r->counts.total.flops / (double)g->batch);
     json_object_object_add(object, "memory", memory_json(&r->memory));
     for (size_t i = 0; i < g->node_count; i++)
         json_object_array_add(layers, layer_json(g, i));

@@ -52,9 +52,8 @@ static struct json_object *row_json(const struct dlt_model *model, const struct 
     struct json_object *inputs = json_object_new_array();
 
     dlt_json_text(row, "name", name);
-    json_object_object_add(row, "parameters",
-                           json_object_new_int64((int64_t)counts->total.parameters));
-    json_object_object_add(row, "macs", json_object_new_int64((int64_t)counts->total.macs));
+    dlt_json_count(row, "parameters", counts->total.parameters);
+    dlt_json_count(row, "macs", counts->total.macs);
     for (size_t i = 0; i < g->input_count; i++) {
         const struct dlt_tensor *t = &g->tensor[g->input[i]];
         struct json_object *shape = json_object_new_array();
