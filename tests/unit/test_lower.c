@@ -300,6 +300,61 @@ static void the_update_launches_what_its_implementation_does(void **state)
     }
 }
 
+/* A transformer's embedding, attention and head. */
+static const char tokens[] =
+    "{\"inputs\": {\"ids\": {\"shape\": [6], \"dtype\": \"int64\"}, \"keep\": {\"shape\": [6, 8], "
+    "\"dtype\": \"bool\"}}, \"layers\": ["
+    "{\"op\": \"embedding\", \"name\": \"words\", \"num_embeddings\": 50, \"embedding_dim\": 8, "
+    "\"inputs\": [\"ids\"]},"
+    "{\"op\": \"parameter\", \"name\": \"places\", \"shape\": [6, 8]},"
+    "{\"op\": \"add\", \"name\": \"sum\", \"inputs\": [\"words\", \"places\"]},"
+    "{\"op\": \"multi_head_attention\", \"name\": \"a\", \"embed_dim\": 8, \"num_heads\": 2, "
+    "\"batch_first\": true, \"need_weights\": false},"
+    "{\"op\": \"where\", \"name\": \"masked\", \"inputs\": [\"keep\", \"@\", \"@\"]},"
+    "{\"op\": \"exp\", \"name\": \"exp\"},"
+    "{\"op\": \"lstm\", \"name\": \"lstm\", \"hidden_size\": 4, \"batch_first\": true},"
+    "{\"op\": \"mean\", \"name\": \"mean\", \"dim\": 1},"
+    "{\"op\": \"cross_entropy\", \"name\": \"loss\"}]}";
+
+/* PyTorch's autocast reference: products, attention and cuDNN's recurrent layers run in half; exp
+ * and losses in float32; an embedding gives what its float32 table holds; a boolean decides
+ * nothing. */
+static void amp_runs_the_other_operators_as_autocast_does(void **state)
+{
+    static const struct {
+        const char *name;
+        enum dlt_dtype dtype;
+    } expected[] = {
+        {"words", DLT_FLOAT32},       {"sum", DLT_FLOAT32},     {"a.attention", DLT_BFLOAT16},
+        {"a.out_proj", DLT_BFLOAT16}, {"masked", DLT_BFLOAT16}, {"exp", DLT_FLOAT32},
+        {"lstm", DLT_BFLOAT16},       {"mean", DLT_BFLOAT16},   {"loss", DLT_FLOAT32}};
+    struct lowered l = lower_text(tokens, ",precision=amp-bfloat16", true);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+        assert_int_equal(find_unit(&l, expected[i].name)->record.dtype, expected[i].dtype);
+    assert_null(find_unit(&l, "places"));
+    assert_int_equal(find_unit(&l, "a.attention")->record.u.attention.heads, 2);
+    release(&l);
+}
+
+/* A table's gradient is set to zero and then added to; nothing goes back to the token ids. */
+static void tables_have_weight_gradients_alone(void **state)
+{
+    struct lowered l = lower_text(tokens, "", true);
+    const struct dlt_unit *words = find_unit(&l, "words");
+
+    (void)state;
+    assert_false(words->data_gradient);
+    assert_true(words->weight_gradient);
+    assert_near(words->backward_kernels, 2, 0);
+    assert_true(find_unit(&l, "sum")->data_gradient);
+    /* 50 x 8 + 6 x 8 + (8 x 24 + 24 + 8 x 8 + 8) + 4 x 4 x (8 + 4) + 2 x 16 */
+    assert_int_equal(l.plan->update.u.update.elements, 400 + 48 + 288 + 224);
+    assert_int_equal(l.plan->update.u.update.tensors, 1 + 1 + 4 + 4);
+    release(&l);
+}
+
 static struct dlt_memory memory_of(const char *keys, int devices)
 {
     char spec[256];
@@ -404,6 +459,8 @@ int main(void)
         cmocka_unit_test(compiled_code_fuses_chains_of_elementwise_operators),
         cmocka_unit_test(benchmarks_of_plain_primitives_fuse_nothing),
         cmocka_unit_test(amp_runs_products_in_half_and_softmax_in_float32),
+        cmocka_unit_test(amp_runs_the_other_operators_as_autocast_does),
+        cmocka_unit_test(tables_have_weight_gradients_alone),
         cmocka_unit_test(tf32_changes_the_arithmetic_of_products_alone),
         cmocka_unit_test(units_of_the_same_work_are_recognised),
         cmocka_unit_test(the_update_launches_what_its_implementation_does),
