@@ -212,15 +212,13 @@ int dltime_advise(struct dlt_advise_call *call)
     struct dlt_error error = {""};
     int result;
 
-    if (call->size != sizeof *call || call->slurm_version >> 8 != SLURM_VERSION_NUMBER >> 8) {
-        dlt_fail(&error, "spank_dltime.so and advise.so are of different builds; install both");
-        result = -1;
-    } else if (call->action == DLT_ADVISE_CHECK) {
+    if (call->size != sizeof *call || call->slurm_version >> 8 != SLURM_VERSION_NUMBER >> 8)
+        return DLT_ADVISE_ALIEN;
+    if (call->action == DLT_ADVISE_CHECK)
         result = check(call->spec, &error);
-    } else {
+    else
         result = submit_or_undo(call, &error);
-    }
-    if (result && call->size == sizeof *call)
+    if (result)
         dlt_text_copy(call->message, sizeof call->message, error.text);
     return result;
 }

@@ -29,7 +29,9 @@ struct dlt_advise_call {
     char message[768];        /* set on failure: one sentence */
 };
 
-/* Returns 0, or -1 with a sentence in call->message. Prints the advice itself. */
+/* Prints the advice itself. Returns 0; -1 with a sentence in call->message; or DLT_ADVISE_ALIEN,
+ * and does nothing, where the two objects are of different builds. */
+enum { DLT_ADVISE_ALIEN = 1 };
 typedef int dlt_advise_function(struct dlt_advise_call *call);
 #define DLT_ADVISE_FUNCTION "dltime_advise"
 

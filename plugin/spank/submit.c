@@ -102,8 +102,8 @@ int submit_check_model(const char *spec)
     char message[256];
     dlt_advise_function *advise = load_advise(advise_path, message, sizeof message);
 
-    /* Without advise.so there is nobody to judge: submit_advise will say so, once. */
-    if (!advise || advise(&call) == 0)
+    /* Without an advise.so of this build nobody can judge: submit_advise will say so, once. */
+    if (!advise || advise(&call) >= 0)
         return 0;
     fprintf(stderr, "dltime: --dl-model: %s\n", call.message);
     return -1;
@@ -125,14 +125,20 @@ static void ask(enum dlt_advise_action action, const char *spec, bool from_envir
     };
     char message[sizeof call.message];
     dlt_advise_function *advise;
+    int result;
 
     /* A program without options of this kind (scrun) has nothing to advise on. */
     if (!call.opt)
         return;
     advise = load_advise(advise_path, message, sizeof message);
-    if (!advise)
+    if (!advise) {
         warn(message);
-    else if (advise(&call))
+        return;
+    }
+    result = advise(&call);
+    if (result == DLT_ADVISE_ALIEN)
+        warn("spank_dltime.so and advise.so are of different builds; install both");
+    else if (result)
         warn(call.message);
 }
 
