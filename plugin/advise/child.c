@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,14 +53,14 @@ static int read_until(int in, double end, size_t limit, char **data, size_t *siz
     while (bytes) {
         struct pollfd ready = {.fd = in, .events = POLLIN};
         double left = end - now_s();
-        int polled = left > 0 ? poll(&ready, 1, (int)(left * 1000) + 1) : 0;
+        int polled = left > 0 ? poll(&ready, 1, (int)(fmin(left, 3600) * 1000) + 1) : 0;
         ssize_t got;
 
-        if (polled == 0)
+        if (left <= 0)
             errno = ETIMEDOUT;
-        if (polled == 0 || (polled < 0 && errno != EINTR))
+        if (left <= 0 || (polled < 0 && errno != EINTR))
             break;
-        if (polled < 0)
+        if (polled <= 0)
             continue;
         got = read(in, bytes + used, room - used);
         if (got < 0 && errno != EINTR)
