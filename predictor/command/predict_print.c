@@ -52,7 +52,7 @@ static struct json_object *terms_json(const struct dlt_terms *terms)
 
 /* One row of --ops. A unit has no update of its own: the optimizer's is the last row. */
 static struct json_object *op_json(const struct dlt_estimate *e, const char *name,
-                                   const struct dlt_record_kind *kind,
+                                   const struct dlt_record_kind *kind, struct json_object *covers,
                                    const struct dlt_unit_times *times)
 {
     double total = times->forward_s + times->backward_s + times->update_s;
@@ -62,6 +62,7 @@ static struct json_object *op_json(const struct dlt_estimate *e, const char *nam
 
     dlt_json_text(op, "name", name);
     dlt_json_text(op, "op", kind->name);
+    json_object_object_add(op, "covers", covers);
     dlt_json_number(op, "forward_ms", update ? NAN : times->forward_s * 1e3);
     dlt_json_number(op, "backward_ms", update || e->forward_only ? NAN : times->backward_s * 1e3);
     dlt_json_number(op, "update_ms", update ? times->update_s * 1e3 : NAN);
@@ -77,18 +78,16 @@ static struct json_object *ops_json(const struct dlt_estimate *e)
 
     for (size_t i = 0; i < e->plan->unit_count; i++) {
         const struct dlt_unit *unit = &e->plan->unit[i];
-        struct json_object *op = op_json(e, unit->name, unit->record.kind, &e->unit[i]);
         struct json_object *covers = json_object_new_array();
 
         for (int c = 0; c < unit->cover_count; c++)
             json_object_array_add(covers,
                                   json_object_new_string(e->graph->node[unit->covers[c]].name));
-        json_object_object_add(op, "covers", covers);
-        json_object_array_add(ops, op);
+        json_object_array_add(ops, op_json(e, unit->name, unit->record.kind, covers, &e->unit[i]));
     }
     if (e->unit[e->plan->unit_count].update_s > 0)
         json_object_array_add(ops, op_json(e, e->plan->update.kind->name, e->plan->update.kind,
-                                           &e->unit[e->plan->unit_count]));
+                                           NULL, &e->unit[e->plan->unit_count]));
     return ops;
 }
 
