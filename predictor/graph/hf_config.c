@@ -154,10 +154,12 @@ static void rotate(struct dlt_hf *hf, const char *name)
 static void project(struct dlt_hf *hf, const struct dlt_hf_attention *a, const char *name,
                     const char *input, int64_t heads)
 {
+    int64_t width = heads * a->head_size;
+
     dlt_hf_layer(hf,
                  "\"dense\", \"out_features\": %lld, \"bias\": %s, \"name\": \"%s_proj\", "
                  "\"inputs\": [\"%s\"]",
-                 (long long)(heads * a->head_size), a->bias ? "true" : "false", name, input);
+                 (long long)width, a->bias ? "true" : "false", name, input);
     dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld, %lld]", (long long)heads,
                  (long long)a->head_size);
     dlt_hf_layer(hf, "\"permute\", \"name\": \"%s\", \"dims\": [0, 2, 1, 3]", name);
@@ -167,6 +169,7 @@ static void project(struct dlt_hf *hf, const struct dlt_hf_attention *a, const c
 void dlt_hf_attend(struct dlt_hf *hf, const struct dlt_hf_attention *a)
 {
     const char *rotated = a->rotary ? "_rotated" : "";
+    int64_t width = a->heads * a->head_size;
 
     project(hf, a, "query", a->input, a->heads);
     project(hf, a, "key", a->memory, a->key_heads);
@@ -192,6 +195,6 @@ void dlt_hf_attend(struct dlt_hf *hf, const struct dlt_hf_attention *a)
     }
     dlt_hf_layer(hf, "\"permute\", \"dims\": [0, 2, 1, 3]");
     dlt_hf_layer(hf, "\"contiguous\"");
-    dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld]", (long long)(a->heads * a->head_size));
+    dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld]", (long long)width);
     dlt_hf_dense(hf, a->width, a->out_bias, "");
 }

@@ -386,6 +386,7 @@ void dlt_hf_vit(struct dlt_hf *hf)
     struct sizes s = read_sizes(hf, 768, 12, 12, 3072);
     int64_t image = dlt_hf_size(hf, HF_NAMES("image_size"), 224);
     int64_t patch = dlt_hf_size(hf, HF_NAMES("patch_size"), 16), side = image / patch;
+    int64_t tokens = side * side + 1;
     bool drops = dlt_hf_drops(hf, "hidden_dropout_prob", 0);
     struct dlt_hf_attention a = {"normed",
                                  "normed",
@@ -411,7 +412,7 @@ void dlt_hf_vit(struct dlt_hf *hf)
                      "\"inputs\": [\"class\", \"tokens\"]");
     dlt_hf_layer(hf, "\"concat\", \"name\": \"all\", \"inputs\": [\"classes\", \"tokens\"]");
     dlt_hf_layer(hf, "\"parameter\", \"name\": \"positions\", \"shape\": [1, %lld, %lld]",
-                 (long long)(side * side + 1), (long long)s.width);
+                 (long long)tokens, (long long)s.width);
     add(hf, "embedded", "all");
     dlt_hf_dropout(hf, drops);
     open_block(hf, "layer", s.layers);

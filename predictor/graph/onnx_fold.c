@@ -226,7 +226,7 @@ static int broadcast(struct dlt_onnx_build *b, int *rank, int64_t dim[DLT_RANK],
                      const struct dlt_onnx_tensor *t)
 {
     int wider = t->rank > *rank ? t->rank : *rank;
-    int64_t merged[DLT_RANK];
+    int64_t merged[DLT_RANK] = {0};
 
     for (int d = 1; d <= wider; d++) {
         int64_t x = d <= *rank ? dim[*rank - d] : 1, y = d <= t->rank ? t->dim[t->rank - d] : 1;

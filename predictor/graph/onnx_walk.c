@@ -393,6 +393,7 @@ int dlt_onnx_walk(struct dlt_onnx_build *b)
         note_parameters(b);
         status = 0;
     }
+    b->scope = NULL;
     free(scope.value);
     return status;
 }

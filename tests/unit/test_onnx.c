@@ -286,7 +286,7 @@ static void functions_are_walked_in_place(void **state)
 {
     struct onnx_bytes g = {0}, model, function = {0}, node, call, attribute = {0};
     struct dlt_model *loaded;
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
     struct dlt_error error;
 
     (void)state;
@@ -312,6 +312,7 @@ static void functions_are_walked_in_place(void **state)
     onnx_put(&model, 25, &function);
     if (onnx_load(&model, "", &loaded) || dlt_model_graph(loaded, 2, &graph, &error))
         fail_msg("%s", onnx_error);
+    assert_non_null(graph);
     assert_int_equal(graph->node_count, 4);
     assert_string_equal(graph->node[0].name, "y/inner");
     assert_int_equal(graph->node[0].attribute[0], 2);
