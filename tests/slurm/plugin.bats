@@ -48,10 +48,14 @@ END
     conf
 }
 
-# Writes dltime.conf: the settings given, then the partitions.
+# Writes dltime.conf: the settings given, then the partitions. The deadline is longer than a site's,
+# because tests share their machine and one runs under valgrind.
 conf() {
+    local deadline="deadline = 20;"
+    [[ $* != *deadline* ]] || deadline=
     cat >"$(slurm_dltime_conf)" <<END
 snapshot_age = 0;
+$deadline
 $*
 partitions = (
     { name = "v100"; device = "Synthetic V100"; profile = "$folder/v100.dlp"; gpus_per_node = 4; },
@@ -294,6 +298,22 @@ warned_once() {
     warned_once "others may write to it"
     unchanged
     rm "$file"
+}
+
+@test "an advise.so of another build, and one that others could replace, cost one warning each" {
+    local stack=$SLURM_DEV_ROOT/etc/plugstack.conf kept
+    kept=$(<"$stack")
+    mkdir -m 777 open
+    gcc -shared -fPIC -x c - -o open/advise.so <<<'int dltime_advise(void *call) { return call ? 1 : 0; }'
+    echo "$kept advise=$folder/open/advise.so" >"$stack"
+    submit "${v100[@]}" "$long"
+    warned_once "$folder/open: others may write to it"
+    unchanged
+    chmod 755 open
+    submit "${v100[@]}" "$long"
+    warned_once "are of different builds"
+    unchanged
+    echo "$kept" >"$stack"
 }
 
 @test "weak evidence only suggests" {
