@@ -179,7 +179,10 @@ static double longest(const struct dlt_config *config, const struct dlt_partitio
 {
     double most = fmin(partition->max_time_s, config->max_limit_s);
 
-    return site && site->max_wall_s < most ? site->max_wall_s : most;
+    if (site && site->max_wall_s < most)
+        most = site->max_wall_s;
+    /* Slurm rounds a limit up to whole minutes, which must not lift it over this. */
+    return isfinite(most) ? floor(most / 60) * 60 : most;
 }
 
 static void add_candidate(struct work *work, const struct dlt_partition *partition,
