@@ -116,10 +116,26 @@ static int open_partial(struct dlt_file_writer *writer)
     return -1;
 }
 
+/* Whether a file may be renamed over path: over /dev/null, root could. */
+static int check_replaceable(const char *path, struct dlt_error *error)
+{
+    struct stat status;
+
+    if (lstat(path, &status) || S_ISREG(status.st_mode))
+        return 0;
+    if (S_ISLNK(status.st_mode))
+        return dlt_fail(error, "%s: is a symbolic link; name the file that it leads to", path);
+    if (S_ISDIR(status.st_mode))
+        return dlt_fail(error, "%s: is a directory; name a file", path);
+    return dlt_fail(error, "%s: is not a regular file", path);
+}
+
 int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt_error *error)
 {
     int fd;
 
+    if (check_replaceable(path, error))
+        return -1;
     *writer = (struct dlt_file_writer){.path = strdup(path)};
     if (!writer->path || asprintf(&writer->partial, "%s.XXXXXX", path) < 0) {
         writer->partial = NULL;

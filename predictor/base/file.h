@@ -28,7 +28,8 @@ struct dlt_file_writer {
     char *partial; /* name until then */
 };
 
-/* Opens a temporary file in path's folder. On success either commit or abandon must follow. */
+/* Opens a temporary file in path's folder; refuses a path that is there and no regular file. On
+ * success either commit or abandon must follow. */
 int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt_error *error);
 /* Flushes, fsyncs, renames over path, fsyncs the folder. On failure the old file stays and the
  * temporary one is gone. */

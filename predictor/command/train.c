@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "learn/runs.h"
@@ -138,13 +140,37 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
         fprintf(stderr, "%zu runs were not used: %s\n", report->unread, report->example.text);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+
+    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Training takes minutes: what cannot be written is better known before. */
+static int check_output(const struct options *o)
+{
+    struct dlt_file_writer file;
+    struct dlt_error error;
+
+    for (int i = 0; i < o->file_count; i++)
+        if (is_same_file(o->output, o->file[i]))
+            return command_usage("train", "--output %s would replace the measurements in %s",
+                                 o->output, o->file[i]);
+    if (dlt_file_create(&file, o->output, &error))
+        return command_fail("train", &error);
+    dlt_file_abandon(&file);
+    return COMMAND_DONE;
+}
+
 static int run(struct options *o)
 {
     struct dlt_corpus corpus = {0};
     struct dlt_profile_writer writer = {0};
     struct dlt_runs_report report;
     struct dlt_error error;
-    int status = COMMAND_DONE;
+    int status = check_output(o);
     bool terminal = isatty(STDERR_FILENO);
 
     if (terminal)

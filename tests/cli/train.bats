@@ -84,6 +84,10 @@ rows() {
     [ "$status" -eq 1 ] && [[ "$stderr" == *"missing.jsonl: No such file"* ]]
     run --separate-stderr "$dltime" train few.jsonl --output no/such/folder/x.dlp
     [ "$status" -eq 1 ] && [[ "$stderr" == *"cannot be written"* ]]
+    cp few.jsonl copy.jsonl
+    run --separate-stderr "$dltime" train copy.jsonl --output ./copy.jsonl
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"would replace the measurements"* ]]
+    cmp few.jsonl copy.jsonl
     run --separate-stderr "$dltime" evaluate few.jsonl
     [ "$status" -eq 2 ]
     run --separate-stderr "$dltime" evaluate --profile few.jsonl few.jsonl

@@ -173,7 +173,12 @@ static void a_file_is_whole_or_not_there(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(dlt_file_read(path, 100, &data, &size, &error), -1);
+    assert_int_equal(dlt_file_create(&writer, path, &error), -1);
     assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink("/dev/null", path), 0);
+    assert_int_equal(dlt_file_create(&writer, path, &error), -1);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(dlt_file_create(&writer, folder, &error), -1);
     assert_int_equal(dlt_file_read(folder, 100, &data, &size, &error), -1);
     /* Nothing is left behind: the folder can be removed. */
     assert_int_equal(rmdir(folder), 0);
