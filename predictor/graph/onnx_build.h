@@ -7,9 +7,9 @@
  *   onnx_fold.c    arithmetic on constants
  *   onnx_move.c    what only rearranges: of constants, parameters and tensors alike
  *   onnx_add.c     adding nodes of our operators; who holds which parameter
- *   onnx_layer.c   layers with parameters; onnx_plain.c: layers without
+ *   onnx_layer.c   layers with parameters (onnx_product.c, onnx_norm.c); onnx_plain.c: without
+ *   onnx_fuse.c, onnx_fused.c   layers that were exported as many nodes: found, and added
  *   onnx_attention.c  onnxruntime's fusions of attention and embeddings
- *   onnx_fuse.c    one layer that was exported as many nodes
  *   onnx_walk.c    nodes, functions, branches; onnx_inputs.c: the inputs
  */
 #ifndef DLT_GRAPH_ONNX_BUILD_H

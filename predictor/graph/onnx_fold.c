@@ -4,178 +4,8 @@
 #include <string.h>
 
 #include "graph/onnx_build.h"
+#include "graph/onnx_functions.h"
 #include "graph/op.h"
-
-/* Signed overflow wraps; what comes out is only a shape, and shapes are checked. */
-static int64_t wrap_add(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-static int64_t wrap_sub(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a - (uint64_t)b);
-}
-static int64_t wrap_mul(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a * (uint64_t)b);
-}
-static bool divides(int64_t a, int64_t b)
-{
-    return b != 0 && !(a == INT64_MIN && b == -1);
-}
-static int64_t int_div(int64_t a, int64_t b)
-{
-    return divides(a, b) ? a / b : 0;
-}
-static int64_t int_mod(int64_t a, int64_t b)
-{
-    int64_t rest = divides(a, b) ? a % b : 0;
-
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-static int64_t int_pow(int64_t a, int64_t b)
-{
-    int64_t power = 1;
-
-    for (; b > 0 && b < 64; b--)
-        power = wrap_mul(power, a);
-    return power;
-}
-static int64_t int_min(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-static int64_t int_max(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-static int64_t int_and(int64_t a, int64_t b)
-{
-    return a && b;
-}
-static int64_t int_or(int64_t a, int64_t b)
-{
-    return a || b;
-}
-static int64_t int_xor(int64_t a, int64_t b)
-{
-    return !a != !b;
-}
-static int64_t int_equal(int64_t a, int64_t b)
-{
-    return a == b;
-}
-static int64_t int_less(int64_t a, int64_t b)
-{
-    return a < b;
-}
-static int64_t int_greater(int64_t a, int64_t b)
-{
-    return a > b;
-}
-static int64_t int_less_equal(int64_t a, int64_t b)
-{
-    return a <= b;
-}
-static int64_t int_greater_equal(int64_t a, int64_t b)
-{
-    return a >= b;
-}
-static double real_add(double a, double b)
-{
-    return a + b;
-}
-static double real_sub(double a, double b)
-{
-    return a - b;
-}
-static double real_mul(double a, double b)
-{
-    return a * b;
-}
-static double real_div(double a, double b)
-{
-    return a / b;
-}
-
-static const struct binary {
-    const char *op;
-    int64_t (*integer)(int64_t, int64_t);
-    double (*real)(double, double);
-    bool compares; /* gives booleans; of real numbers by their difference's sign */
-} binaries[] = {
-    {"Add", wrap_add, real_add, false},
-    {"Sub", wrap_sub, real_sub, false},
-    {"Mul", wrap_mul, real_mul, false},
-    {"Div", int_div, real_div, false},
-    {"Mod", int_mod, fmod, false},
-    {"Pow", int_pow, pow, false},
-    {"Min", int_min, fmin, false},
-    {"Max", int_max, fmax, false},
-    {"And", int_and, NULL, true},
-    {"Or", int_or, NULL, true},
-    {"Xor", int_xor, NULL, true},
-    {"Equal", int_equal, NULL, true},
-    {"Less", int_less, NULL, true},
-    {"Greater", int_greater, NULL, true},
-    {"LessOrEqual", int_less_equal, NULL, true},
-    {"GreaterOrEqual", int_greater_equal, NULL, true},
-};
-
-static double real_neg(double a)
-{
-    return -a;
-}
-static double real_reciprocal(double a)
-{
-    return 1 / a;
-}
-static double real_not(double a)
-{
-    return a == 0;
-}
-static double real_same(double a)
-{
-    return a;
-}
-static double real_sigmoid(double a)
-{
-    return 1 / (1 + exp(-a));
-}
-static double real_sign(double a)
-{
-    return a > 0 ? 1 : a < 0 ? -1 : 0;
-}
-static double real_relu(double a)
-{
-    return a > 0 ? a : 0;
-}
-
-static const struct unary {
-    const char *op;
-    double (*real)(double);
-} unaries[] = {
-    {"Neg", real_neg},
-    {"Abs", fabs},
-    {"Not", real_not},
-    {"Floor", floor},
-    {"Ceil", ceil},
-    {"Round", rint},
-    {"Sqrt", sqrt},
-    {"Exp", exp},
-    {"Log", log},
-    {"Sin", sin},
-    {"Cos", cos},
-    {"Tanh", tanh},
-    {"Erf", erf},
-    {"Sign", real_sign},
-    {"Relu", real_relu},
-    {"Reciprocal", real_reciprocal},
-    {"Sigmoid", real_sigmoid},
-    {"Cast", real_same},
-};
-
-enum { BINARIES = sizeof binaries / sizeof *binaries, UNARIES = sizeof unaries / sizeof *unaries };
 
 static int64_t to_int64(double real)
 {
@@ -264,7 +94,7 @@ static bool known(const struct dlt_onnx_tensor *t)
     return t->ints || t->reals;
 }
 
-static void apply_binary(const struct binary *op, const struct dlt_onnx_tensor *x,
+static void apply_binary(const struct dlt_onnx_binary *op, const struct dlt_onnx_tensor *x,
                          const struct dlt_onnx_tensor *y, struct dlt_onnx_tensor *out)
 {
     for (int64_t i = 0; i < out->count; i++) {
@@ -283,7 +113,7 @@ static void apply_binary(const struct binary *op, const struct dlt_onnx_tensor *
     }
 }
 
-static int fold_binary(struct dlt_onnx_build *b, const struct binary *op)
+static int fold_binary(struct dlt_onnx_build *b, const struct dlt_onnx_binary *op)
 {
     const struct dlt_onnx_tensor *x, *y;
     struct dlt_onnx_tensor *out;
@@ -308,7 +138,7 @@ static int fold_binary(struct dlt_onnx_build *b, const struct binary *op)
     return bind(b, out, any_literal(b));
 }
 
-static int fold_unary(struct dlt_onnx_build *b, const struct unary *op)
+static int fold_unary(struct dlt_onnx_build *b, const struct dlt_onnx_unary *op)
 {
     const struct dlt_onnx_tensor *x;
     struct dlt_onnx_tensor *out;
@@ -317,13 +147,13 @@ static int fold_unary(struct dlt_onnx_build *b, const struct unary *op)
     if (!dlt_onnx_input(b, 0))
         return 0;
     x = dlt_onnx_input(b, 0)->constant;
-    type = op->real == real_same ? (int)dlt_onnx_integer(b, "to", x->type) : x->type;
+    type = op->casts ? (int)dlt_onnx_integer(b, "to", x->type) : x->type;
     out = dlt_onnx_constant(b, type, x->rank, x->dim, known(x));
     if (!out)
         return -1;
     for (int64_t i = 0; known(out) && i < out->count; i++) {
         double value = op->real(dlt_onnx_element(x, i));
-        bool whole = op->real == real_same && x->ints;
+        bool whole = op->casts && x->ints;
 
         if (type == DLT_ONNX_BOOL)
             dlt_onnx_set_element(out, i, 0, value != 0);
@@ -480,6 +310,7 @@ static int fold_where(struct dlt_onnx_build *b)
 static int fold_reduce(struct dlt_onnx_build *b)
 {
     static const char *const ops[] = {"ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"};
+    static const char *const steps[] = {"Mul", "Add", "Max", "Min"};
     const struct dlt_onnx_value *value = dlt_onnx_input(b, 0);
     int which = dlt_name_index(ops, 4, b->node->op);
     struct dlt_onnx_tensor *out;
@@ -494,14 +325,8 @@ static int fold_reduce(struct dlt_onnx_build *b)
     if (given < 0 || (given > 0 && axes.count > 1))
         return 0;
     sum = value->constant->ints[0];
-    for (int64_t i = 1; i < value->constant->count; i++) {
-        int64_t next = value->constant->ints[i];
-
-        sum = which == 0   ? wrap_mul(sum, next)
-              : which == 1 ? wrap_add(sum, next)
-              : which == 2 ? int_max(sum, next)
-                           : int_min(sum, next);
-    }
+    for (int64_t i = 1; i < value->constant->count; i++)
+        sum = dlt_onnx_find_binary(steps[which])->integer(sum, value->constant->ints[i]);
     out = dlt_onnx_constant(b, value->constant->type,
                             dlt_onnx_integer(b, "keepdims", 1) ? value->constant->rank : 0, &one,
                             true);
@@ -582,17 +407,17 @@ int dlt_onnx_fold(struct dlt_onnx_build *b)
 {
     const char *op = b->node->op;
     bool constant = all_constant(b);
+    const struct dlt_onnx_binary *binary;
+    const struct dlt_onnx_unary *unary;
 
     if (*b->node->domain)
         return 0;
     for (size_t i = 0; i < sizeof folds / sizeof *folds; i++)
         if ((constant || folds[i].of_anything) && strcmp(folds[i].op, op) == 0)
             return folds[i].fold(b);
-    for (size_t i = 0; constant && i < BINARIES; i++)
-        if (strcmp(binaries[i].op, op) == 0)
-            return fold_binary(b, &binaries[i]);
-    for (size_t i = 0; constant && i < UNARIES; i++)
-        if (strcmp(unaries[i].op, op) == 0)
-            return fold_unary(b, &unaries[i]);
-    return 0;
+    binary = constant ? dlt_onnx_find_binary(op) : NULL;
+    if (binary)
+        return fold_binary(b, binary);
+    unary = constant ? dlt_onnx_find_unary(op) : NULL;
+    return unary ? fold_unary(b, unary) : 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layers with parameters: convolutions, products, norms, recurrent ones. */
+/* Convolutions, pools, recurrent layers; and the table of all layers with parameters. */
 #include <stdio.h>
 #include <string.h>
 
-#include "graph/onnx_build.h"
+#include "graph/onnx_layers.h"
 #include "graph/op.h"
 
 /* The name of an operator for 1, 2 or 3 spatial dimensions. */
@@ -196,222 +196,6 @@ static int layer_global_pool(struct dlt_onnx_build *b)
     return add_one(b, &layer, tensor);
 }
 
-/* ---- products ---- */
-
-static int add_bias(struct dlt_onnx_build *b, int x, const struct dlt_onnx_value *bias)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("add");
-    struct dlt_onnx_value copy = *bias;
-    int input[2] = {x, dlt_onnx_tensor(b, &copy)};
-
-    return input[1] < 0 ? -1 : dlt_onnx_add(b, &layer, input, 2);
-}
-
-int dlt_onnx_dense(struct dlt_onnx_build *b, int x, const struct dlt_onnx_value *weight,
-                   const struct dlt_onnx_value *bias, int64_t out_features)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("dense");
-    bool fits = bias && bias->kind == DLT_ONNX_PARAMETER && bias->constant->count == out_features;
-    const struct dlt_tensor *t = dlt_builder_tensor(b->builder, x);
-    int64_t in = t->rank > 0 ? t->dim[t->rank - 1] : 0;
-    int out;
-
-    if ((double)weight->constant->count != (double)in * (double)out_features)
-        return dlt_fail(b->error, "its weight has %lld elements; %lld inputs need %.0f",
-                        (long long)weight->constant->count, (long long)in,
-                        (double)in * (double)out_features);
-    layer.weight = weight;
-    layer.bias = fits ? bias : NULL;
-    dlt_onnx_set(&layer, "out_features", out_features);
-    dlt_onnx_set(&layer, "bias", fits);
-    out = dlt_onnx_add(b, &layer, &x, 1);
-    return out < 0 || !bias || fits ? out : add_bias(b, out, bias);
-}
-
-/* The last two dimensions changed places. */
-static int turned(struct dlt_onnx_build *b, int x)
-{
-    struct dlt_onnx_value value = {.kind = DLT_ONNX_TENSOR, .tensor = x};
-    struct dlt_onnx_tensor shape, room;
-    int64_t last;
-
-    shape = *dlt_onnx_shape(b, &value, &room);
-    if (shape.rank < 2)
-        return x;
-    last = shape.dim[shape.rank - 1];
-    shape.dim[shape.rank - 1] = shape.dim[shape.rank - 2];
-    shape.dim[shape.rank - 2] = last;
-    return dlt_onnx_add_given(b, DLT_ONNX_GIVEN_PERMUTE, &shape, &x, 1);
-}
-
-/* A vector as a matrix of one row, or of one column; the product loses that dimension again. */
-static int as_matrix(struct dlt_onnx_build *b, int x, bool column)
-{
-    struct dlt_onnx_value value = {.kind = DLT_ONNX_TENSOR, .tensor = x};
-    struct dlt_onnx_tensor shape, room;
-
-    shape = *dlt_onnx_shape(b, &value, &room);
-    if (shape.rank != 1)
-        return x;
-    shape.rank = 2;
-    shape.dim[1] = column ? 1 : shape.dim[0];
-    shape.dim[0] = column ? shape.dim[0] : 1;
-    return dlt_onnx_add_given(b, DLT_ONNX_GIVEN_RESHAPE, &shape, &x, 1);
-}
-
-static int product_of_tensors(struct dlt_onnx_build *b, const int side[2], int *out)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("matmul");
-    bool row = dlt_builder_tensor(b->builder, side[0])->rank == 1;
-    bool column = dlt_builder_tensor(b->builder, side[1])->rank == 1;
-    int input[2] = {as_matrix(b, side[0], false), as_matrix(b, side[1], true)};
-    struct dlt_onnx_value value = {.kind = DLT_ONNX_TENSOR};
-    struct dlt_onnx_tensor shape, room;
-
-    if (input[0] < 0 || input[1] < 0)
-        return -1;
-    value.tensor = *out = dlt_onnx_add(b, &layer, input, 2);
-    if (*out < 0 || (!row && !column))
-        return *out;
-    shape = *dlt_onnx_shape(b, &value, &room);
-    shape.rank -= row + column;
-    if (row && !column)
-        shape.dim[shape.rank - 1] = room.dim[room.rank - 1];
-    *out = dlt_onnx_add_given(b, DLT_ONNX_GIVEN_RESHAPE, &shape, out, 1);
-    return *out;
-}
-
-/* x W, a layer with W as its weight where W is a matrix of parameters. */
-static int product(struct dlt_onnx_build *b, bool turn_left, bool turn_right,
-                   const struct dlt_onnx_value *bias)
-{
-    struct dlt_onnx_value *left = dlt_onnx_input(b, 0), *right = dlt_onnx_input(b, 1);
-    int side[2], out;
-
-    if (!left || !right)
-        return dlt_fail(b->error, "needs two factors");
-    side[0] = dlt_onnx_tensor(b, left);
-    if (side[0] < 0 || (turn_left && (side[0] = turned(b, side[0])) < 0))
-        return -1;
-    if (right->kind == DLT_ONNX_PARAMETER && right->constant->rank == 2 &&
-        left->kind != DLT_ONNX_PARAMETER && dlt_builder_tensor(b->builder, side[0])->rank > 1)
-        return dlt_onnx_dense(b, side[0], right, bias, right->constant->dim[!turn_right]);
-    side[1] = dlt_onnx_tensor(b, right);
-    if (side[1] < 0 || (turn_right && (side[1] = turned(b, side[1])) < 0) ||
-        product_of_tensors(b, side, &out) < 0)
-        return -1;
-    return bias ? add_bias(b, out, bias) : out;
-}
-
-static int layer_matmul(struct dlt_onnx_build *b)
-{
-    bool turn_left = dlt_onnx_integer(b, "transA", 0) != 0;
-    bool turn_right = dlt_onnx_integer(b, "transB", 0) != 0;
-
-    return dlt_onnx_bind(b, 0, product(b, turn_left, turn_right, dlt_onnx_input(b, 2))) ? -1 : 1;
-}
-
-/* ---- norms ---- */
-
-static int layer_batch_norm(struct dlt_onnx_build *b)
-{
-    bool instance = strcmp(b->node->op, "InstanceNormalization") == 0;
-    struct dlt_onnx_layer layer = dlt_onnx_layer(instance ? "instance_norm" : "batch_norm");
-    int tensor = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1;
-
-    if (tensor < 0)
-        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
-    layer.weight = dlt_onnx_input(b, 1);
-    layer.bias = dlt_onnx_input(b, 2);
-    dlt_onnx_set(&layer, "affine", dlt_onnx_is_parameter(layer.weight));
-    return add_one(b, &layer, tensor);
-}
-
-/* layer_norm or rms_norm over the last `count` dimensions. */
-static int norm(struct dlt_onnx_build *b, const char *op, int x, int count,
-                const struct dlt_onnx_value *scale, const struct dlt_onnx_value *bias)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer(op);
-    const struct dlt_tensor *t = dlt_builder_tensor(b->builder, x);
-
-    if (count < 1 || count > t->rank)
-        return dlt_fail(b->error, "normalises %d of %d dimensions", count, t->rank);
-    dlt_onnx_set_list(&layer, "normalized_shape", t->dim + t->rank - count, (size_t)count);
-    dlt_onnx_set(&layer, "elementwise_affine", dlt_onnx_is_parameter(scale));
-    dlt_onnx_set(&layer, "bias", dlt_onnx_is_parameter(bias));
-    layer.weight = scale;
-    layer.bias = bias;
-    return dlt_onnx_add(b, &layer, &x, 1);
-}
-
-static int layer_norm(struct dlt_onnx_build *b)
-{
-    bool simple = strcmp(b->node->op, "SimplifiedLayerNormalization") == 0 ||
-                  strcmp(b->node->op, "RMSNormalization") == 0;
-    int x = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1, axis, rank;
-
-    if (x < 0)
-        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
-    rank = dlt_builder_tensor(b->builder, x)->rank;
-    if (dlt_onnx_axis(b, dlt_onnx_integer(b, "axis", -1), rank, &axis))
-        return -1;
-    x = norm(b, simple ? "rms_norm" : "layer_norm", x, rank - axis, dlt_onnx_input(b, 1),
-             simple ? NULL : dlt_onnx_input(b, 2));
-    return dlt_onnx_bind(b, 0, x) ? -1 : 1;
-}
-
-static int layer_group_norm(struct dlt_onnx_build *b)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("group_norm");
-    int x = dlt_onnx_input(b, 0) ? dlt_onnx_tensor(b, dlt_onnx_input(b, 0)) : -1;
-    int64_t groups = dlt_onnx_integer(b, "num_groups", dlt_onnx_integer(b, "groups", 1));
-
-    if (x < 0)
-        return dlt_onnx_input(b, 0) ? -1 : dlt_fail(b->error, "needs an input");
-    if (groups < 1 || groups > INT32_MAX)
-        return dlt_fail(b->error, "%lld groups", (long long)groups);
-    dlt_onnx_set(&layer, "num_groups", groups);
-    layer.weight = dlt_onnx_input(b, 1);
-    layer.bias = dlt_onnx_input(b, 2);
-    dlt_onnx_set(&layer, "affine", dlt_onnx_is_parameter(layer.weight));
-    return add_one(b, &layer, x);
-}
-
-static int sum_of(struct dlt_onnx_build *b, const int *input, size_t count)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("add");
-
-    return count == 1 ? input[0] : dlt_onnx_add(b, &layer, input, count);
-}
-
-/* input + skip (+ bias), then a norm. Outputs: the norm's, two that only gradients need, the sum.
- */
-static int layer_skip_norm(struct dlt_onnx_build *b)
-{
-    bool simple = strcmp(b->node->op, "SkipSimplifiedLayerNormalization") == 0;
-    size_t bias = simple ? 3 : 4;
-    int input[3], sum;
-    size_t count = 0;
-
-    for (size_t k = 0; k < 3; k++) {
-        struct dlt_onnx_value *value = dlt_onnx_input(b, k < 2 ? k : bias);
-
-        if (!value && k < 2)
-            return dlt_fail(b->error, "needs an input and what skips");
-        if (!value)
-            continue;
-        input[count] = dlt_onnx_tensor(b, value);
-        if (input[count++] < 0)
-            return -1;
-    }
-    sum = sum_of(b, input, count);
-    if (sum < 0 || dlt_onnx_bind(b, 0,
-                                 norm(b, simple ? "rms_norm" : "layer_norm", sum, 1,
-                                      dlt_onnx_input(b, 2), simple ? NULL : dlt_onnx_input(b, 3))))
-        return -1;
-    return dlt_onnx_bind(b, 3, sum) ? -1 : 1;
-}
-
 /* ---- recurrent ---- */
 
 /* [length, batch, directions x hidden] as [length, directions, batch, hidden]. */
@@ -484,91 +268,6 @@ static int layer_prelu(struct dlt_onnx_build *b)
     return add_one(b, &layer, x);
 }
 
-/* ---- layers exported as many nodes ---- */
-
-/* What a layer may do without: NULL where it is not there. */
-static struct dlt_onnx_value *optional(struct dlt_onnx_build *b, int name)
-{
-    struct dlt_onnx_value *value = dlt_onnx_value(b, name);
-
-    return value && value->kind != DLT_ONNX_NOTHING ? value : NULL;
-}
-
-static int fused_over(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f, int rank,
-                      struct dlt_onnx_ints *axes)
-{
-    const struct dlt_onnx_node *node = b->node;
-    int found;
-
-    b->node = f->reduce;
-    found = dlt_onnx_list_or_input(b, "axes", 1, axes);
-    b->node = node;
-    if (found < 0)
-        return dlt_fail(b->error, "its axes depend on the data");
-    return axes->count ? (int)axes->count : rank;
-}
-
-static int fused_group_norm(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f, int x)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("group_norm");
-    const struct dlt_onnx_value *groups = dlt_onnx_value(b, f->groups);
-
-    if (groups->kind == DLT_ONNX_TENSOR || groups->kind == DLT_ONNX_NOTHING)
-        return dlt_fail(b->error, "the number of its groups depends on the data");
-    layer.weight = optional(b, f->scale);
-    layer.bias = optional(b, f->bias);
-    dlt_onnx_set(&layer, "num_groups", groups->constant->count);
-    dlt_onnx_set(&layer, "affine", dlt_onnx_is_parameter(layer.weight));
-    return dlt_onnx_add(b, &layer, &x, 1);
-}
-
-static int fused_dense(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f, int x)
-{
-    struct dlt_onnx_value *weight = optional(b, f->scale), *bias = optional(b, f->bias);
-    int side[2] = {x, -1}, out;
-
-    if (!weight || !bias)
-        return dlt_fail(b->error, "reads what no node made");
-    if (weight->kind != DLT_ONNX_TENSOR && weight->constant->rank == 2 &&
-        dlt_builder_tensor(b->builder, x)->rank > 1)
-        return dlt_onnx_dense(b, x, weight, bias, weight->constant->dim[1]);
-    side[1] = dlt_onnx_tensor(b, weight);
-    return side[1] < 0 || product_of_tensors(b, side, &out) < 0 ? -1 : add_bias(b, out, bias);
-}
-
-static int fused_softmax(struct dlt_onnx_build *b, const struct dlt_onnx_ints *axes, int x)
-{
-    struct dlt_onnx_layer layer = dlt_onnx_layer("softmax");
-
-    if (axes->count == 1)
-        dlt_onnx_set(&layer, "dim", axes->value[0]);
-    return dlt_onnx_add(b, &layer, &x, 1);
-}
-
-int dlt_onnx_fused_node(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *f)
-{
-    struct dlt_onnx_value *in = optional(b, f->x);
-    struct dlt_onnx_layer layer = dlt_onnx_layer(f->layer);
-    struct dlt_onnx_ints axes = {0};
-    int x = in ? dlt_onnx_tensor(b, in) : -1, count = 0, out;
-
-    if (x < 0)
-        return in ? -1 : dlt_fail(b->error, "reads what no node made");
-    if (f->reduce && (count = fused_over(b, f, dlt_builder_tensor(b->builder, x)->rank, &axes)) < 0)
-        return -1;
-    if (f->groups >= 0)
-        out = fused_group_norm(b, f, x);
-    else if (f->reduce)
-        out = strcmp(f->layer, "softmax") == 0
-                  ? fused_softmax(b, &axes, x)
-                  : norm(b, f->layer, x, count, optional(b, f->scale), optional(b, f->bias));
-    else if (f->scale >= 0)
-        out = fused_dense(b, f, x);
-    else
-        out = dlt_onnx_add(b, &layer, &x, 1);
-    return dlt_onnx_bind(b, 0, out) ? -1 : 1;
-}
-
 /* ---- table ---- */
 
 static const struct {
@@ -581,25 +280,26 @@ static const struct {
     {"", "AveragePool", layer_pool},
     {"", "GlobalAveragePool", layer_global_pool},
     {"", "GlobalMaxPool", layer_global_pool},
-    {"", "Gemm", layer_matmul},
-    {"", "MatMul", layer_matmul},
-    {"", "BatchNormalization", layer_batch_norm},
-    {"", "InstanceNormalization", layer_batch_norm},
-    {"", "LayerNormalization", layer_norm},
-    {"", "RMSNormalization", layer_norm},
-    {"", "SimplifiedLayerNormalization", layer_norm}, /* onnxruntime writes it into this domain */
-    {"", "GroupNormalization", layer_group_norm},
+    {"", "Gemm", dlt_onnx_matmul},
+    {"", "MatMul", dlt_onnx_matmul},
+    {"", "BatchNormalization", dlt_onnx_batch_norm},
+    {"", "InstanceNormalization", dlt_onnx_batch_norm},
+    {"", "LayerNormalization", dlt_onnx_layer_norm},
+    {"", "RMSNormalization", dlt_onnx_layer_norm},
+    {"", "SimplifiedLayerNormalization",
+     dlt_onnx_layer_norm}, /* onnxruntime writes it into this domain */
+    {"", "GroupNormalization", dlt_onnx_group_norm},
     {"", "RNN", layer_recurrent},
     {"", "GRU", layer_recurrent},
     {"", "LSTM", layer_recurrent},
     {"", "PRelu", layer_prelu},
-    {"com.microsoft", "FusedMatMul", layer_matmul},
-    {"com.microsoft", "FusedGemm", layer_matmul},
-    {"com.microsoft", "LayerNormalization", layer_norm},
-    {"com.microsoft", "SimplifiedLayerNormalization", layer_norm},
-    {"com.microsoft", "SkipLayerNormalization", layer_skip_norm},
-    {"com.microsoft", "SkipSimplifiedLayerNormalization", layer_skip_norm},
-    {"com.microsoft", "GroupNorm", layer_group_norm},
+    {"com.microsoft", "FusedMatMul", dlt_onnx_matmul},
+    {"com.microsoft", "FusedGemm", dlt_onnx_matmul},
+    {"com.microsoft", "LayerNormalization", dlt_onnx_layer_norm},
+    {"com.microsoft", "SimplifiedLayerNormalization", dlt_onnx_layer_norm},
+    {"com.microsoft", "SkipLayerNormalization", dlt_onnx_skip_norm},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", dlt_onnx_skip_norm},
+    {"com.microsoft", "GroupNorm", dlt_onnx_group_norm},
 };
 
 int dlt_onnx_layer_node(struct dlt_onnx_build *b)

@@ -201,7 +201,7 @@ static void both_read_odd_encodings_the_same(void **state)
     onnx_input(&g, "x", 1, -1, 3, -2, -3);
     onnx_text(&attribute, 1, "packed");
     for (int64_t i = -1; i < 3; i++)
-        onnx_varint(&list, (uint64_t)(i << 40));
+        onnx_varint(&list, (uint64_t)i << 40);
     onnx_put(&attribute, 8, &list);
     onnx_data(&attribute, 7, floats, sizeof floats);
     onnx_int(&attribute, 20, 7);
