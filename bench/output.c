@@ -217,6 +217,16 @@ static bool has_line(int fd)
     return false;
 }
 
+/* Whether what is there could be the start of a header: anything else is somebody's, not ours. */
+static bool starts_header(int fd)
+{
+    static const char start[] = "{\"format\":\"dltime-";
+    char found[sizeof start - 1];
+    ssize_t size = pread(fd, found, sizeof found, 0);
+
+    return size >= 0 && memcmp(found, start, (size_t)size) == 0;
+}
+
 static bool is_gzip(int fd)
 {
     unsigned char magic[2];
@@ -239,6 +249,8 @@ static int prepare(struct bench_output *output, enum bench_output_mode mode,
     if (is_gzip(output->fd))
         return dlt_fail(error, "%s is compressed and cannot be continued; gunzip it first",
                         output->path);
+    if (!has_line(output->fd) && !starts_header(output->fd))
+        return dlt_fail(error, "%s holds no measurements; choose another --output", output->path);
     if (has_line(output->fd) && read_rows(output, header, &whole, error))
         return -1;
     if (ftruncate(output->fd, whole))

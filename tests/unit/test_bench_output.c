@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/stat.h>
 
 #include "measure_files.h"
 #include "output.h"
@@ -112,6 +113,21 @@ static void a_job_killed_before_its_header_starts_anew(void **state)
     bench_output_close(output);
 }
 
+static void a_file_that_is_no_start_of_a_header_is_kept(void **state)
+{
+    struct dlt_measure_header header = header_of("cpu");
+    struct bench_output *output;
+    struct dlt_error error;
+    struct stat status;
+
+    (void)state;
+    write_bytes("{\"name\": \"mlp\"}", 15);
+    assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &output, &error), -1);
+    assert_non_null(strstr(error.text, "holds no measurements"));
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 15);
+}
+
 static void a_finished_file_is_not_overwritten(void **state)
 {
     struct dlt_measure_header header = header_of("cpu");
@@ -180,6 +196,7 @@ int main(void)
         cmocka_unit_test(resuming_knows_what_was_measured),
         cmocka_unit_test(a_line_cut_short_is_removed_and_the_rest_continued),
         cmocka_unit_test(a_job_killed_before_its_header_starts_anew),
+        cmocka_unit_test(a_file_that_is_no_start_of_a_header_is_kept),
         cmocka_unit_test(a_finished_file_is_not_overwritten),
         cmocka_unit_test(a_file_of_another_device_or_kind_is_refused),
         cmocka_unit_test(two_writers_of_one_file_are_told_apart),
