@@ -107,9 +107,10 @@ marked() { # ROOT
 
 @test "start on a running cluster leaves it and its jobs alone" {
     job=$(sbatch --parsable -p v100 --wrap 'sleep 60')
+    until [ "$(job_field "$job" JobState)" = RUNNING ]; do sleep 0.2; done
     run -0 slurm_dev start
     [[ "$output" == *"already running"* ]]
-    [[ "$(job_field "$job" JobState)" =~ RUNNING|PENDING ]]
+    [ "$(job_field "$job" JobState)" = RUNNING ]
     scancel "$job"
 }
 
