@@ -17,7 +17,7 @@ enum { MOST_LEARNERS = 16, LEAVES = 31 };
 struct ensemble {
     const struct dlt_ensemble_settings *settings;
     struct dlt_network network;
-    const float *x, *y;
+    const float *x, *y, *weight;
     const int16_t *grid; /* x for the trees */
     size_t rows;
     float *parameter[MOST_LEARNERS]; /* of each network */
@@ -43,8 +43,8 @@ static void train_network(struct ensemble *e, size_t member)
 
     e->parameter[member] = malloc(dlt_network_parameters(&e->network) * sizeof(float));
     e->failed[member] =
-        !e->parameter[member] ||
-        dlt_mlp_train(&e->network, e->x, e->y, NULL, e->rows, &settings, e->parameter[member]) != 0;
+        !e->parameter[member] || dlt_mlp_train(&e->network, e->x, e->y, e->weight, e->rows,
+                                               &settings, e->parameter[member]) != 0;
 }
 
 static void train_forest(struct ensemble *e, size_t bag)
@@ -266,15 +266,18 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
                      const struct dlt_ensemble_settings *settings)
 {
     struct ensemble *e = calloc(1, sizeof *e);
-    float *x = NULL, *y = NULL;
+    float *x = NULL, *y = NULL, *weight = malloc((rows->count + 1) * sizeof *weight);
     int result = -1;
 
-    if (e && !dlt_fit_features(b, rows, NULL, &x, &y)) {
+    for (size_t r = 0; weight && r < rows->count; r++)
+        weight[r] = dlt_row_weight(rows->row[r]->seconds);
+    if (e && weight && !dlt_fit_features(b, rows, NULL, &x, &y)) {
         e->settings = settings;
         e->network =
             (struct dlt_network){.layers = 4, .width = {(int)b->model.inputs, 128, 128, 64, 1}};
         e->x = x;
         e->y = y;
+        e->weight = weight;
         e->rows = rows->count;
         result = fit(b, rows, validation, e);
         ensemble_clear(e);
@@ -282,5 +285,6 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
     free(e);
     free(x);
     free(y);
+    free(weight);
     return result;
 }

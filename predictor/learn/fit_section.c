@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which learner suits how many rows, and what is held out to judge it. Few rows: cross-validation,
- * so that every row both teaches and judges. Many: a sixteenth is kept aside.
+ * so that every row both teaches and judges. Many: some hundred are kept aside.
  */
 #include "learn/fit_section.h"
 
@@ -38,7 +38,7 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                                               : 30,
                                       .bags = s->method == DLT_METHOD_MLP ? 0 : 2,
                                       .rounds = 160,
-                                      .student_epochs = many ? 15 : 20,
+                                      .student_epochs = many ? 16 : 30,
                                       .synthetic = 3,
                                       .threads = s->threads,
                                       .seed = s->seed,
@@ -159,11 +159,19 @@ static const struct dlt_row **shuffled(const struct dlt_rows *rows,
     return row;
 }
 
+/* Kept aside to choose and to calibrate by: enough for a quantile, few enough not to be missed. */
+static size_t rows_aside(size_t rows)
+{
+    size_t share = rows / 24, least = 600;
+
+    return share > least ? share : least < rows / 8 ? least : rows / 8;
+}
+
 static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
                         const struct dlt_fit_settings *s, struct dlt_accuracy *accuracy)
 {
     enum learner learner = choose(s->method, rows->count);
-    size_t aside = learner == LEARN_ENSEMBLE ? rows->count / 16 : rows->count;
+    size_t aside = learner == LEARN_ENSEMBLE ? rows_aside(rows->count) : rows->count;
     struct dlt_held_out *held_out = malloc((aside + 1) * sizeof *held_out);
     int result = -1;
 

@@ -4,38 +4,47 @@
  * the measured configurations and to made-up ones in between, of which there are as many as it
  * takes (Bucila, Caruana and Niculescu-Mizil 2006).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "learn/mlp.h"
 #include "learn/model_build.h"
 
-/* Measured rows first, then made-up ones; returns how many. */
+float dlt_row_weight(double seconds)
+{
+    return (float)fmin(fmax(cbrt(seconds / 1e-3), 0.25), 8);
+}
+
+/* Inputs and weights: measured rows first, then made-up ones; returns how many. */
 static size_t fill_in(const struct dlt_build *b, const struct dlt_rows *rows, const float *x,
-                      size_t most, struct dlt_random *random, float *wide)
+                      size_t most, struct dlt_random *random, float *wide, float *weight)
 {
     struct dlt_section section = dlt_build_section(b);
     size_t width = b->model.inputs, count = rows->count;
 
     memcpy(wide, x, rows->count * width * sizeof *wide);
+    for (size_t r = 0; r < rows->count; r++)
+        weight[r] = dlt_row_weight(rows->row[r]->seconds);
     for (size_t attempt = 0; count < most && attempt < 4 * most; attempt++) {
         struct dlt_record record;
-        double outside;
+        double outside, cost;
 
         if (!dlt_synthesise(rows, random, &record))
             continue;
         dlt_section_outside(&section, &record, &outside);
         if (outside > 0)
             continue;
-        dlt_section_input(&section, rows->device, &record, dlt_section_cost(&section, &record),
-                          wide + count++ * width);
+        cost = dlt_section_cost(&section, &record);
+        weight[count] = dlt_row_weight(cost);
+        dlt_section_input(&section, rows->device, &record, cost, wide + count++ * width);
     }
     return count;
 }
 
 static int train(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
                  const struct dlt_student *s, const struct dlt_network *network, float *wide,
-                 float *target, size_t most)
+                 float *target, float *weight, size_t most)
 {
     struct dlt_mlp_settings settings = {.epochs = s->epochs,
                                         .batch = 64,
@@ -49,10 +58,10 @@ static int train(struct dlt_build *b, const struct dlt_rows *rows, const float *
     size_t count;
 
     dlt_random_seed(&random, s->seed, s->stream * 64 + 63);
-    count = fill_in(b, rows, x, most, &random, wide);
+    count = fill_in(b, rows, x, most, &random, wide, weight);
     if (s->teach(s->context, wide, count, target))
         return -1;
-    return dlt_mlp_train(network, wide, target, NULL, count, &settings, b->parameter);
+    return dlt_mlp_train(network, wide, target, weight, count, &settings, b->parameter);
 }
 
 int dlt_fit_student(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
@@ -63,17 +72,19 @@ int dlt_fit_student(struct dlt_build *b, const struct dlt_rows *rows, const floa
     size_t most = rows->count + (size_t)(s->synthetic * (double)rows->count);
     float *wide = malloc((most * b->model.inputs + 1) * sizeof *wide);
     float *target = malloc((most + 1) * sizeof *target);
+    float *weight = malloc((most + 1) * sizeof *weight);
     int result = -1;
 
     free(b->parameter);
     b->parameter = malloc(dlt_network_parameters(&network) * sizeof *b->parameter);
-    if (wide && target && b->parameter)
-        result = train(b, rows, x, s, &network, wide, target, most);
+    if (wide && target && weight && b->parameter)
+        result = train(b, rows, x, s, &network, wide, target, weight, most);
     b->model.ratio = DLT_RATIO_NETWORK;
     b->model.layers = (uint32_t)network.layers;
     for (int l = 0; l <= network.layers; l++)
         b->model.width[l] = (uint32_t)network.width[l];
     free(wide);
     free(target);
+    free(weight);
     return result;
 }

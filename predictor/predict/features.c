@@ -193,7 +193,7 @@ void dlt_features(const struct dlt_record *record, const struct dlt_device *devi
     dlt_record_work(record, &work);
     common_features(record, &work, device, cost_s, features);
     if (is_convolution(record->kind))
-        dlt_features_convolution(record, &work, features);
+        dlt_features_convolution(record, &work, device, features);
     else if (is_matmul(record->kind))
         dlt_features_matmul(record, &work, device, features);
     else

@@ -14,7 +14,7 @@
 
 enum {
     DLT_FEATURE_SET = 2,
-    DLT_COLUMNS_MAX = 160,
+    DLT_COLUMNS_MAX = 200,
     DLT_FEATURES_MAX = 224,
     DLT_COORDINATES_MAX = 64
 };
@@ -74,7 +74,7 @@ double dlt_padding_waste(double x, double tile);
 void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *work,
                         struct dlt_numbers *columns);
 void dlt_features_convolution(const struct dlt_record *record, const struct dlt_work *work,
-                              struct dlt_numbers *features);
+                              const struct dlt_device *device, struct dlt_numbers *features);
 void dlt_features_matmul(const struct dlt_record *record, const struct dlt_work *work,
                          const struct dlt_device *device, struct dlt_numbers *features);
 
@@ -87,5 +87,19 @@ struct dlt_geometry {
     double plane;                                    /* output elements of one image */
 };
 struct dlt_geometry dlt_geometry_of(const struct dlt_record *record);
+
+/* TensorFlow computes a 1 x 1 convolution of stride 1, and one whose kernel is as large as its
+ * unpadded input, as a plain matrix product of cuBLAS. */
+bool dlt_geometry_is_product(const struct dlt_geometry *geometry);
+
+/* What an algorithm multiplies and moves to and from memory, in elements; per forward pass, and the
+ * same for each gradient. */
+struct dlt_algorithm {
+    double macs, elements;
+};
+/* Winograd's F(m x m, k x k): tiles of m + k - 1 points a side. */
+struct dlt_algorithm dlt_winograd(const struct dlt_geometry *geometry, double m);
+/* Fourier transforms of the whole image, or of tiles of 32 x 32. */
+struct dlt_algorithm dlt_fourier(const struct dlt_geometry *geometry, bool tiled);
 
 #endif

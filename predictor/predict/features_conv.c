@@ -119,8 +119,102 @@ static void fft_features(const struct dlt_geometry *g, const struct dlt_work *wo
     dlt_numbers_add(f, "tiled transforms", log(tiled_transforms) - ln_macs);
 }
 
+struct dlt_algorithm dlt_winograd(const struct dlt_geometry *g, double m)
+{
+    double side = m + g->kernel - 1;
+    double tiles = ceil(g->out / m) * ceil(g->out / m) * g->batch;
+    double points = side * side;
+
+    return (struct dlt_algorithm){
+        .macs = g->groups * tiles * points * g->in_channels * g->out_channels,
+        .elements =
+            2 * g->groups * points *
+            (tiles * (g->in_channels + g->out_channels) + g->in_channels * g->out_channels)};
+}
+
+/* Half of the points by symmetry; 4 real products for a complex one. */
+struct dlt_algorithm dlt_fourier(const struct dlt_geometry *g, bool tiled)
+{
+    double span = fmax(g->in + g->padding, g->out + g->kernel - 1);
+    double side = tiled ? ceil(g->out / fmax(33 - g->kernel, 1)) : 1;
+    double n = tiled ? 32 : next_power_of_two(span);
+    double points = n * (n / 2 + 1), tiles = g->batch * side * side;
+
+    return (struct dlt_algorithm){
+        .macs = 4 * g->groups * tiles * points * g->in_channels * g->out_channels,
+        .elements =
+            4 * g->groups * points *
+            (tiles * (g->in_channels + g->out_channels) + g->in_channels * g->out_channels)};
+}
+
+bool dlt_geometry_is_product(const struct dlt_geometry *g)
+{
+    return (g->kernel == 1 && g->stride == 1) || (g->kernel == g->in && g->padding == 0);
+}
+
+static double seconds_of(const struct dlt_algorithm *a, const struct dlt_device *device)
+{
+    double peak = device->peak_fp32 > 0 ? device->peak_fp32 : 1e13;
+    double bandwidth = device->memory_bandwidth > 0 ? device->memory_bandwidth : 5e11;
+
+    return 2 * a->macs / peak + 4 * a->elements / bandwidth;
+}
+
+/* What the algorithms that cuDNN chooses from would take at the device's peaks, against the direct
+ * product. They need stride 1; elsewhere the direct product's own values stand for all. */
+static void algorithm_features(const struct dlt_geometry *g, const struct dlt_work *work,
+                               const struct dlt_device *device, struct dlt_numbers *f)
+{
+    struct dlt_algorithm direct = {.macs = work->batch * work->m * work->n * work->k,
+                                   .elements = work->input + work->output + work->weights};
+    const struct dlt_algorithm all[] = {dlt_winograd(g, 2), dlt_winograd(g, 4),
+                                        dlt_fourier(g, false), dlt_fourier(g, true)};
+    static const char *const names[] = {"winograd 2", "winograd 4", "fft", "fft tiled"};
+    double first = g->stride == 1 && g->kernel > 1, least = seconds_of(&direct, device);
+    double reference = least;
+
+    for (size_t a = 0; a < sizeof all / sizeof *all; a++) {
+        double seconds = seconds_of(&all[a], device);
+
+        dlt_numbers_add(f, names[a], first * log(seconds / reference));
+        dlt_numbers_add(f, names[a], first * log(all[a].elements / direct.elements));
+        least = first > 0 ? fmin(least, seconds) : least;
+    }
+    dlt_numbers_add(f, "best algorithm", log(least / reference));
+    dlt_numbers_add(f, "fft workspace", first * log(all[2].elements));
+    dlt_numbers_add(f, "tiled workspace", first * log(all[3].elements));
+}
+
+/* bare: nothing follows the convolution. Measured alone it escapes the change of layout that
+ * TensorFlow inserts between cuBLAS's layout and the next operation's. */
+static void gemm_features(const struct dlt_geometry *g, const struct dlt_work *work,
+                          const struct dlt_device *device, double bare, struct dlt_numbers *f)
+{
+    double plain = dlt_geometry_is_product(g), sms = device->sms > 0 ? device->sms : 1;
+    double alone = bare * plain;
+    static const double sides[][2] = {{128, 128}, {128, 64}, {64, 64}, {32, 32}};
+
+    dlt_numbers_add(f, "bare", bare);
+    dlt_numbers_add(f, "gemm", plain);
+    dlt_numbers_add(f, "bare gemm", alone);
+    dlt_numbers_add(f, "bare gemm ln M", alone * log(work->m));
+    dlt_numbers_add(f, "bare gemm ln N", alone * log(work->n));
+    dlt_numbers_add(f, "bare gemm ln K", alone * log(work->k));
+    dlt_numbers_add(f, "gemm ln M", plain * log(work->m));
+    dlt_numbers_add(f, "gemm ln N", plain * log(work->n));
+    dlt_numbers_add(f, "gemm ln K", plain * log(work->k));
+    dlt_numbers_add(f, "gemm q K 8", plain * dlt_padding_waste(work->k, 8));
+    for (size_t t = 0; t < sizeof sides / sizeof *sides; t++) {
+        double tiles = ceil(work->m / sides[t][0]) * ceil(work->n / sides[t][1]);
+
+        dlt_numbers_add(f, "waves", log(tiles / sms));
+        dlt_numbers_add(f, "q waves", dlt_padding_waste(tiles, sms));
+        dlt_numbers_add(f, "gemm q waves", plain * dlt_padding_waste(tiles, sms));
+    }
+}
+
 void dlt_features_convolution(const struct dlt_record *record, const struct dlt_work *work,
-                              struct dlt_numbers *f)
+                              const struct dlt_device *device, struct dlt_numbers *f)
 {
     struct dlt_geometry g = dlt_geometry_of(record);
     double ln_padded_in = log(g.in + g.padding);
@@ -142,4 +236,7 @@ void dlt_features_convolution(const struct dlt_record *record, const struct dlt_
     channel_features(&g, work, f);
     shape_features(&g, work, f);
     fft_features(&g, work, f);
+    algorithm_features(&g, work, device, f);
+    gemm_features(&g, work, device,
+                  record->activation == DLT_FUNCTION_NONE && !record->u.spatial.bias, f);
 }

@@ -28,21 +28,72 @@ static void part_columns(const struct dlt_record *record, const struct dlt_work 
                         (int)record->activation == function ? here * w->output : 0);
 }
 
-static void convolution_columns(const struct dlt_record *record, const struct dlt_work *w,
+static double padded(double x, double tile)
+{
+    return ceil(x / tile) * tile;
+}
+
+/* The product of one part as libraries tile it: channels of the result padded to the tile. Forward
+ * makes out_channels, the data gradient in_channels, the weight gradient both. */
+static void tile_columns(const struct dlt_geometry *g, const struct dlt_work *w, int part,
+                         double here, struct dlt_numbers *c)
+{
+    static const double tiles[] = {32, 64, 128};
+    double points = here * g->groups * w->m * g->window;
+
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
+        double out = part == 1 ? g->out_channels : padded(g->out_channels, tiles[t]);
+        double in = part == 0 ? g->in_channels : padded(g->in_channels, tiles[t]);
+
+        dlt_numbers_add(c, "macs tiled", points * out * in);
+    }
+}
+
+/* Where a plain product of cuBLAS computes it, and where transforms do. A product of few columns
+ * costs its tiles rather than its MACs. */
+static void path_columns(const struct dlt_geometry *g, const struct dlt_work *w, int part,
+                         double here, struct dlt_numbers *c)
+{
+    double plain = here * dlt_geometry_is_product(g);
+    double transformed = here * (g->stride == 1 && g->kernel > 1);
+    double columns = part == 1 ? g->in_channels : g->out_channels;
+    struct dlt_algorithm winograd = dlt_winograd(g, 4), whole = dlt_fourier(g, false),
+                         tiled = dlt_fourier(g, true);
+
+    dlt_numbers_add(c, "product I", plain * w->input);
+    dlt_numbers_add(c, "product O", plain * w->output);
+    dlt_numbers_add(c, "product tiles", plain * w->m * ceil(columns / 64));
+    dlt_numbers_add(c, "product macs", plain * w->m * w->n * w->k);
+    dlt_numbers_add(c, "tiles", here * g->groups * w->m * ceil(columns / 64));
+    dlt_numbers_add(c, "winograd macs", g->kernel == 3 ? transformed * winograd.macs : 0);
+    dlt_numbers_add(c, "winograd elements", g->kernel == 3 ? transformed * winograd.elements : 0);
+    dlt_numbers_add(c, "fft macs", transformed * whole.macs);
+    dlt_numbers_add(c, "fft elements", transformed * whole.elements);
+    dlt_numbers_add(c, "fft tiled macs", transformed * tiled.macs);
+    dlt_numbers_add(c, "fft tiled elements", transformed * tiled.elements);
+}
+
+static void convolution_columns(const struct dlt_record *record, const struct dlt_work *w, int part,
                                 double here, struct dlt_numbers *c)
 {
     struct dlt_geometry g = dlt_geometry_of(record);
     double macs = here * w->batch * w->m * w->n * w->k;
+    double first = g.stride == 1;
 
     dlt_numbers_add(c, "bias O", record->u.spatial.bias ? here * w->output : 0);
     dlt_numbers_add(c, "odd padding I", fmod(g.padding, 2) * here * w->input);
-    dlt_numbers_add(c, "macs s=1", g.stride == 1 ? macs : 0);
-    dlt_numbers_add(c, "macs s>1", g.stride == 1 ? 0 : macs);
+    dlt_numbers_add(c, "macs s=1", first * macs);
+    dlt_numbers_add(c, "macs s>1", (1 - first) * macs);
     dlt_numbers_add(c, "macs k=1", g.kernel == 1 ? macs : 0);
-    dlt_numbers_add(c, "macs k=3,s=1", g.kernel == 3 && g.stride == 1 ? macs : 0);
+    dlt_numbers_add(c, "macs k=3,s=1", g.kernel == 3 ? first * macs : 0);
+    dlt_numbers_add(c, "macs k=2,s=1", g.kernel == 2 ? first * macs : 0);
+    dlt_numbers_add(c, "macs k=4+,s=1", g.kernel > 3 ? first * macs : 0);
+    dlt_numbers_add(c, "macs k=6+,s=1", g.kernel > 5 ? first * macs : 0);
     dlt_numbers_add(c, "MK", here * w->batch * w->m * w->k);
     dlt_numbers_add(c, "macs groups", g.groups > 1 ? macs : 0);
     dlt_numbers_add(c, "I groups", g.groups > 1 ? here * w->input : 0);
+    tile_columns(&g, w, part, here, c);
+    path_columns(&g, w, part, here, c);
 }
 
 void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *work,
@@ -55,7 +106,7 @@ void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *
     for (int part = 0; part < 3; part++) {
         part_columns(record, work, here[part], part < 2, c);
         if (record->kind->dims > 0)
-            convolution_columns(record, work, here[part], c);
+            convolution_columns(record, work, part, here[part], c);
     }
     touches *= parts.update;
     dlt_numbers_add(c, "update input", touches * work->input);
