@@ -23,7 +23,7 @@ static void a_convolution_has_the_sizes_of_its_weight(void **state)
 {
     struct onnx_bytes g = {0};
     struct dlt_graph_counts counts;
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, 1, 3, 16, 16);
@@ -44,7 +44,7 @@ static void a_convolution_has_the_sizes_of_its_weight(void **state)
 static void auto_pad_keeps_the_ceiling_of_the_size(void **state)
 {
     struct onnx_bytes g = {0}, node = {0}, attribute = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, 1, 3, 15, 15);
@@ -63,7 +63,7 @@ static void auto_pad_keeps_the_ceiling_of_the_size(void **state)
 static void a_shape_that_is_computed_is_folded(void **state)
 {
     struct onnx_bytes g = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, -1, 3, 4, 4);
@@ -87,7 +87,7 @@ static void a_shape_that_is_computed_is_folded(void **state)
 static void a_shape_written_for_one_sample_grows_with_the_batch(void **state)
 {
     struct onnx_bytes g = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, 1, 6, 8);
@@ -111,7 +111,7 @@ static void symbolic_sizes_are_bound_by_batch_and_seq(void **state)
 {
     struct onnx_bytes g = {0}, bytes;
     struct dlt_model *model;
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "ids", 7, -1, -2);
@@ -135,7 +135,7 @@ static void symbolic_sizes_are_bound_by_batch_and_seq(void **state)
 static void a_parameter_that_two_layers_use_counts_once(void **state)
 {
     struct onnx_bytes g = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "ids", 7, -1, -2);
@@ -165,7 +165,7 @@ static void scalar(struct onnx_bytes *g, const char *name)
 static void layers_exported_as_many_nodes_become_one(void **state)
 {
     struct onnx_bytes g = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, -1, 5, 16);
@@ -198,7 +198,7 @@ static void layers_exported_as_many_nodes_become_one(void **state)
 static void a_value_that_others_read_is_not_taken_into_a_layer(void **state)
 {
     struct onnx_bytes g = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, -1, 16);
@@ -223,7 +223,7 @@ static void a_value_that_others_read_is_not_taken_into_a_layer(void **state)
 static void an_lstm_has_the_parameters_of_torch(void **state)
 {
     struct onnx_bytes g = {0};
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, 7, -1, 8);
@@ -325,7 +325,7 @@ static void functions_are_walked_in_place(void **state)
 static void onnxruntimes_fusions_are_known(void **state)
 {
     struct onnx_bytes g = {0}, node;
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, -1, -2, 16);
@@ -350,7 +350,7 @@ static void what_is_not_known_is_estimated_and_said(void **state)
 {
     struct onnx_bytes g = {0};
     struct dlt_graph_counts counts;
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
 
     (void)state;
     onnx_input(&g, "x", 1, -1, 8);
