@@ -394,13 +394,23 @@ static struct dlt_price other_precision(const struct query *q, const struct dlt_
     return nothing;
 }
 
+/* A one-dimensional convolution is a two-dimensional one over images of width 1. */
+static void widen_to_images(struct dlt_spatial *s)
+{
+    s->in_size[1] = s->kernel[1] = s->stride[1] = s->dilation[1] = 1;
+    s->padding[1][0] = s->padding[1][1] = 0;
+}
+
 /* From an operator that does the same work in a related way, by its cost model. */
 static struct dlt_price relative(const struct query *q, const struct dlt_record *asked)
 {
-    static const char *const pairs[][2] = {
-        {"conv1d", "conv2d"},      {"conv3d", "conv2d"},         {"dense", "bmm"},
-        {"bmm", "dense"},          {"max_pool2d", "avg_pool2d"}, {"avg_pool2d", "max_pool2d"},
-        {"softmax", "layer_norm"}, {"layer_norm", "softmax"}};
+    static const char *const pairs[][2] = {{"conv1d", "conv2d"},
+                                           {"dense", "bmm"},
+                                           {"bmm", "dense"},
+                                           {"max_pool2d", "avg_pool2d"},
+                                           {"avg_pool2d", "max_pool2d"},
+                                           {"softmax", "layer_norm"},
+                                           {"layer_norm", "softmax"}};
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         const struct dlt_record_kind *kind = dlt_record_kind_find(pairs[i][1]);
@@ -414,8 +424,8 @@ static struct dlt_price relative(const struct query *q, const struct dlt_record 
             record.u.matmul.batch = 1;
         if (strcmp(pairs[i][0], "bmm") == 0)
             record.u.matmul.m *= record.u.matmul.batch;
-        if (kind->dims != asked->kind->dims)
-            return nothing;
+        if (strcmp(pairs[i][0], "conv1d") == 0)
+            widen_to_images(&record.u.spatial);
         price = own(q, &record);
         if (!known(&price))
             continue;

@@ -248,6 +248,36 @@ static void threads_may_share_a_profile(void **state)
     dlt_profile_destroy(profile);
 }
 
+/* The same sums over the same numbers, laid out as a line instead of an image of width 1. */
+static void a_convolution_over_lines_costs_what_one_over_images_of_width_1_does(void **state)
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_record image = dlt_record_make(dlt_record_kind_find("conv2d"));
+    struct dlt_record line = dlt_record_make(dlt_record_kind_find("conv1d"));
+    struct dlt_price by_image, by_line;
+    struct dlt_profile *profile;
+    struct dlt_random random;
+
+    (void)state;
+    dlt_random_seed(&random, 37, 0);
+    add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+    add_rows(&corpus, &random, 300, draw_convolution, DLT_FORWARD, 0, 0.01, NULL);
+    profile = learned(&corpus, DLT_METHOD_COST);
+    dlt_corpus_clear(&corpus);
+    line.u.spatial.batch = image.u.spatial.batch = 16;
+    line.u.spatial.in_channels = image.u.spatial.in_channels = 64;
+    line.u.spatial.out_channels = image.u.spatial.out_channels = 128;
+    line.u.spatial.in_size[0] = image.u.spatial.in_size[0] = 1000;
+    line.u.spatial.kernel[0] = image.u.spatial.kernel[0] = 5;
+    image.u.spatial.in_size[1] = image.u.spatial.kernel[1] = 1;
+    by_image = price_of(profile, image, DLT_FORWARD);
+    by_line = price_of(profile, line, DLT_FORWARD);
+    assert_near(by_line.seconds, by_image.seconds, 1e-12);
+    assert_int_equal(by_line.basis, DLT_BASIS_COST_MODEL);
+    assert_true(by_line.sigma > by_image.sigma);
+    dlt_profile_destroy(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +287,7 @@ int main(void)
         cmocka_unit_test(backward_follows_from_forward_and_physics_and_is_wider),
         cmocka_unit_test(another_precision_is_scaled_as_the_hardware_is),
         cmocka_unit_test(an_operator_nobody_measured_costs_what_the_devices_rates_say),
+        cmocka_unit_test(a_convolution_over_lines_costs_what_one_over_images_of_width_1_does),
         cmocka_unit_test(threads_may_share_a_profile),
     };
 
