@@ -62,6 +62,15 @@ static bool backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass)
     return true;
 }
 
+static int no_price(const struct dlt_profile *profile, size_t entry, const char *name,
+                    const struct dlt_record *record, struct dlt_error *error)
+{
+    return dlt_fail(error,
+                    "%s: neither measurements nor hardware figures of %s give a time for %s; "
+                    "benchmark this operator, or add the device to devices.conf",
+                    name, dlt_profile_device(profile, entry)->name, record->kind->name);
+}
+
 struct unit_prices {
     struct dlt_price forward, backward;
 };
@@ -77,10 +86,7 @@ static int price_unit(const struct dlt_profile *profile, size_t entry, const str
         dlt_profile_price(profile, entry, &record, &prices->backward);
     if (isfinite(prices->forward.seconds) && isfinite(prices->backward.seconds))
         return 0;
-    return dlt_fail(error,
-                    "%s: neither measurements nor hardware figures of %s give a time for %s; "
-                    "benchmark this operator, or add the device to devices.conf",
-                    unit->name, dlt_profile_device(profile, entry)->name, record.kind->name);
+    return no_price(profile, entry, unit->name, &record, error);
 }
 
 static struct dlt_unit_times unit_times(const struct unit_prices *prices)
@@ -135,15 +141,15 @@ int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct
         struct dlt_price price;
 
         dlt_profile_price(profile, entry, &plan->update, &price);
-        if (isfinite(price.seconds)) {
-            add_price(&all, &price, 1);
-            sum->update_s = price.seconds;
-            if (unit)
-                unit[plan->unit_count] = (struct dlt_unit_times){.update_s = price.seconds,
-                                                                 .sigma = price.sigma,
-                                                                 .extrapolated = price.extrapolated,
-                                                                 .basis = price.basis};
-        }
+        if (!isfinite(price.seconds))
+            return no_price(profile, entry, "optimizer", &plan->update, error);
+        add_price(&all, &price, 1);
+        sum->update_s = price.seconds;
+        if (unit)
+            unit[plan->unit_count] = (struct dlt_unit_times){.update_s = price.seconds,
+                                                             .sigma = price.sigma,
+                                                             .extrapolated = price.extrapolated,
+                                                             .basis = price.basis};
         sum->update_kernels = plan->update_kernels;
     }
     sum->sigma = relative_sigma(&all);
