@@ -66,15 +66,6 @@ void dlt_partition_count_in(struct dlt_partition *partition, const struct dlt_sh
     mine->nodes = nodes;
 }
 
-const struct dlt_partition *dlt_snapshot_find(const struct dlt_snapshot *snapshot, const char *name)
-{
-    for (size_t i = 0; i < snapshot->partition_count; i++) {
-        if (strcmp(snapshot->partitions[i].name, name) == 0)
-            return &snapshot->partitions[i];
-    }
-    return NULL;
-}
-
 /* Whole seconds, "-" for what is not a finite number: the format has no decimal point. */
 static void write_seconds(FILE *stream, double seconds)
 {

@@ -61,10 +61,6 @@ struct dlt_partition *dlt_snapshot_add(struct dlt_snapshot *snapshot);
 void dlt_partition_count_in(struct dlt_partition *partition, const struct dlt_shape *shape,
                             int nodes);
 
-/* The partition of that name, or NULL. */
-const struct dlt_partition *dlt_snapshot_find(const struct dlt_snapshot *snapshot,
-                                              const char *name);
-
 /* Writes it as text, one record a line, tabs between fields, "end" last. 0, or -1 with errno. */
 int dlt_snapshot_write(FILE *stream, const struct dlt_snapshot *snapshot);
 
