@@ -329,7 +329,7 @@ static void a_spec_is_a_file_or_a_shipped_name(void **state)
         {"resnt50", "resnt50: no model of that name is shipped; did you mean \"resnet50\"?"},
         {"lenet", "lenet: no model of that name is shipped; did you mean \"lenet5\"?"},
         {"qqq", "qqq: no model of that name is shipped (see dltime models); a file's name contains "
-                "a slash or ends in .json"},
+                "a slash or ends in .json or .onnx"},
         {"", "no model is named; write SPEC[,key=value]..."},
         {"lenet5,btach=3", "lenet5: btach: unknown training key; did you mean \"batch\"?"},
         {"lenet5,batch", "lenet5: \"batch\" is not key=value"},
