@@ -255,16 +255,24 @@ static int known_node(struct dlt_onnx_build *b)
     return status;
 }
 
-static void note_statistics(struct dlt_onnx_build *b)
+/* The running mean and variance of batch_norm; exporters may give one tensor to several. */
+static int note_statistics(struct dlt_onnx_build *b)
 {
+    static const uint64_t mark = 0x5bd1e995; /* apart from the keys of parameters */
+    int tensor;
+
     if (strcmp(b->node->op, "BatchNormalization") != 0)
-        return;
+        return 0;
     for (size_t k = 3; k < 5; k++) {
         const struct dlt_onnx_value *value = dlt_onnx_input(b, k);
 
-        if (dlt_onnx_is_parameter(value))
-            b->state += (double)value->constant->count;
+        if (!dlt_onnx_is_parameter(value) || dlt_onnx_owner(b, value->key ^ mark, &tensor) >= 0)
+            continue;
+        b->state += (double)value->constant->count;
+        if (dlt_onnx_own(b, value->key ^ mark, 0, -1))
+            return -1;
     }
+    return 0;
 }
 
 static int visit(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph,
@@ -281,7 +289,8 @@ static int visit(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph,
         return -1;
     if (!*b->node->domain && strcmp(b->node->op, "If") == 0)
         return branch(b);
-    note_statistics(b);
+    if (note_statistics(b))
+        return -1;
     status = known_node(b);
     if (status != 0)
         return status < 0 ? -1 : 0;
