@@ -254,6 +254,11 @@ static void judge_over_maximum(const struct scene *scene, const struct dlt_candi
     char median[32], maximum[32], mend[300];
     char odds[64] = "may run longer than that";
 
+    /* Only grain or min_limit reach beyond the maximum: it covers the job all the same. */
+    if (here->upper_s <= tight->max_time_s) {
+        decision->limit_s = tight->max_time_s;
+        return;
+    }
     dlt_text_from_duration(median, here->job_s);
     dlt_text_from_duration(maximum, tight->max_time_s);
     mend_clause(scene, mend, sizeof mend);

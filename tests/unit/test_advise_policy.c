@@ -120,6 +120,18 @@ static void rounds_up_to_the_grain(void **state)
     assert_int_equal(cluster->decision.better, DLT_NOWHERE);
 }
 
+static void rounding_stops_at_the_partitions_maximum(void **state)
+{
+    struct cluster *cluster = *state;
+
+    cluster->config.grain_s = day;
+    cluster->candidate[V100].max_time_s = 40 * hour;
+    decide(cluster);
+    assert_int_equal(cluster->decision.action, DLT_SET);
+    assert_near(cluster->decision.limit_s, 40 * hour, 0);
+    assert_false(warns(cluster));
+}
+
 static void takes_the_slowest_of_several_partitions(void **state)
 {
     struct cluster *cluster = *state;
@@ -405,6 +417,7 @@ int main(void)
         CASE(sets_the_upper_quantile_of_the_default_partition),
         CASE(names_the_better_partition_with_the_difference),
         CASE(rounds_up_to_the_grain),
+        CASE(rounding_stops_at_the_partitions_maximum),
         CASE(takes_the_slowest_of_several_partitions),
         CASE(default_candidates_stand_in_for_a_missing_p),
         CASE(sets_nothing_if_one_landing_partition_is_unknown),
