@@ -5,10 +5,21 @@
  * print it prints one sentence that says why, and exits with 1.
  */
 #include <slurm/slurm.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "fill.h"
+
+static bool initialised;
+
+/* slurm_init ends the process where it finds no configuration. */
+static void say_why(void)
+{
+    if (!initialised)
+        fputs("found no Slurm configuration; set SLURM_CONF to the path of slurm.conf", stdout);
+}
 
 int main(int argc, char **argv)
 {
@@ -30,7 +41,10 @@ int main(int argc, char **argv)
             return 2;
         }
     }
+    if (atexit(say_why))
+        return 1;
     slurm_init(NULL);
+    initialised = true;
     if (fill_snapshot(nodes, &snapshot, &error)) {
         fputs(error.text, stdout);
         return 1;

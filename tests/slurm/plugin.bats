@@ -454,3 +454,10 @@ END
     run dltime advise resnet5 --conf "$(slurm_dltime_conf)"
     ((status == 1))
 }
+
+@test "dltime advise says so where Slurm has no configuration" {
+    [[ ! -e /etc/slurm/slurm.conf ]] || skip "this machine has a Slurm of its own"
+    run env -u SLURM_CONF dltime advise mlp.json,epochs=2
+    ((status == 1))
+    [[ $output == *"found no Slurm configuration; set SLURM_CONF"* ]]
+}
