@@ -2,10 +2,8 @@
 #include "learn/runs.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/error.h"
 #include "learn/steps.h"
@@ -17,14 +15,6 @@ struct candidate {
     size_t entry;
     const char *model;
 };
-
-static enum dlt_framework framework_of(const char *text)
-{
-    for (int f = 0; f < DLT_FRAMEWORK_NONE; f++)
-        if (strncasecmp(text, dlt_framework_names[f], strlen(dlt_framework_names[f])) == 0)
-            return (enum dlt_framework)f;
-    return DLT_FRAMEWORK_NONE;
-}
 
 static bool find_entry(const struct dlt_profile *profile, const struct dlt_run *run, size_t *entry)
 {
@@ -38,26 +28,6 @@ static bool find_entry(const struct dlt_profile *profile, const struct dlt_run *
     return false;
 }
 
-/* Adds the run's own settings to its SPEC, which may say less or nothing about them. */
-static bool spec_of(const struct dlt_run *run, enum dlt_framework framework, char *spec,
-                    size_t size)
-{
-    int used = snprintf(spec, size, "%s,framework=%s,batch=%lld", run->model,
-                        dlt_framework_names[framework], (long long)run->batch);
-    const struct {
-        const char *key, *value;
-    } texts[] = {
-        {"optimizer", run->optimizer}, {"precision", run->precision}, {"layout", run->layout}};
-
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && used >= 0 && (size_t)used < size; i++)
-        if (texts[i].value[0])
-            used +=
-                snprintf(spec + used, size - (size_t)used, ",%s=%s", texts[i].key, texts[i].value);
-    if (run->sequence > 0 && used >= 0 && (size_t)used < size)
-        used += snprintf(spec + used, size - (size_t)used, ",seq=%lld", (long long)run->sequence);
-    return used >= 0 && (size_t)used < size;
-}
-
 /* Prices the run's network. -1 with a sentence where its SPEC cannot be read or priced. */
 static int price_run(const struct dlt_profile *profile, const struct dlt_run *run,
                      struct candidate *c, struct dlt_error *error)
@@ -68,7 +38,7 @@ static int price_run(const struct dlt_profile *profile, const struct dlt_run *ru
     char spec[512];
     int result = -1;
 
-    if (!spec_of(run, c->framework, spec, sizeof spec))
+    if (!dlt_run_spec(run, spec, sizeof spec))
         return dlt_fail(error, "%s: longer than a SPEC may be", run->model);
     if (dlt_model_load(spec, NULL, &model, error) == 0 &&
         dlt_model_graph(model, run->batch, &graph, error) == 0 &&
@@ -86,7 +56,7 @@ static bool usable(const struct dlt_run *run, struct candidate *c)
 {
     c->step.forward_only = run->pass == DLT_FORWARD;
     c->step.observed_s = c->step.forward_only ? run->forward_s : run->step_s;
-    c->framework = framework_of(run->framework);
+    c->framework = dlt_run_framework(run);
     c->model = run->model;
     return run->devices <= 1 && run->batch > 0 && run->suspect[0] == '\0' &&
            c->step.observed_s > 0 && isfinite(c->step.observed_s);

@@ -64,6 +64,12 @@ static int choose_batch(struct dlt_estimate *e, const struct dlt_question *quest
     if (e->batch < 1)
         return dlt_fail(error, "%s: no batch size; add batch=N (of one device) or global_batch=N",
                         e->model);
+    if (e->training.samples == 0 &&
+        (e->training.validation_samples > 0 || e->training.checkpoint_every > 0))
+        return dlt_fail(error,
+                        "%s: validation_samples and checkpoint_every count in epochs; add "
+                        "samples=N, the size of the training set",
+                        e->model);
     return 0;
 }
 

@@ -149,3 +149,13 @@ predict() {
         [ -z "$output" ]
     done
 }
+
+@test "validation without the size of an epoch is refused, not forgotten" {
+    predict mlp.json,samples=0,steps=10,validation_samples=100 --profile "$PROFILE"
+    [ "$status" -ne 0 ]
+    sed 's/"samples": 6400, //' mlp.json > nosamples.json
+    predict nosamples.json,steps=10,validation_samples=100 --profile "$PROFILE"
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"add samples=N"* ]]
+    predict nosamples.json,steps=10 --profile "$PROFILE" --json
+    [ "$status" -eq 0 ] && jq -e '.job_s > 0' <<< "$output"
+}
