@@ -97,8 +97,10 @@ static void warn(const struct dlt_source *s)
         fprintf(stderr, "dltime train: %s: %zu rows of operators unknown to this version\n",
                 s->path, s->unknown);
     if (s->disturbed)
-        fprintf(stderr, "dltime train: %s: %zu disturbed rows were skipped\n", s->path,
-                s->disturbed);
+        fprintf(stderr,
+                "dltime train: %s: %zu of %zu rows were disturbed by other work; they count "
+                "only where calm ones are few\n",
+                s->path, s->disturbed, s->rows);
 }
 
 static void print_summary(const struct dlt_profile_writer *w)
@@ -164,6 +166,19 @@ static int check_output(const struct options *o)
     return COMMAND_DONE;
 }
 
+/* Rows that are there twice would be learned and held out at once: the error said would be too
+ * small. The last source is compared with those before it. */
+static int check_twice(const struct dlt_corpus *corpus)
+{
+    const struct dlt_source *last = &corpus->source[corpus->source_count - 1];
+
+    for (const struct dlt_source *s = corpus->source; s < last; s++)
+        if (s->size == last->size && s->digest == last->digest)
+            return command_usage("train", "%s and %s are the same measurements; name one of them",
+                                 s->path, last->path);
+    return COMMAND_DONE;
+}
+
 static int run(struct options *o)
 {
     struct dlt_corpus corpus = {0};
@@ -179,6 +194,8 @@ static int run(struct options *o)
         if (dlt_corpus_add(&corpus, o->file[i], &error))
             status = command_fail("train", &error);
         else
+            status = check_twice(&corpus);
+        if (status == COMMAND_DONE)
             warn(&corpus.source[corpus.source_count - 1]);
     }
     if (status == COMMAND_DONE && dlt_train(&corpus, &o->settings, &writer, &error))

@@ -88,6 +88,8 @@ rows() {
     run --separate-stderr "$dltime" train copy.jsonl --output ./copy.jsonl
     [ "$status" -eq 2 ] && [[ "$stderr" == *"would replace the measurements"* ]]
     cmp few.jsonl copy.jsonl
+    run --separate-stderr "$dltime" train few.jsonl copy.jsonl --output x.dlp
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"are the same measurements"* ]]
     run --separate-stderr "$dltime" evaluate few.jsonl
     [ "$status" -eq 2 ]
     run --separate-stderr "$dltime" evaluate --profile few.jsonl few.jsonl
