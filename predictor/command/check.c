@@ -16,8 +16,9 @@ static const char help[] =
     "  --batch N   shapes and memory for N samples on a device (default: the model's, else 1)\n"
     "  --json      one object: name, parameters, trainable, macs, flops, memory, layers, problems\n"
     "  --help      this text\n\n"
-    "SPEC is a file (./net.json) or a shipped model (resnet50; see dltime models). Parameters\n"
-    "and MACs do not depend on the batch: MACs and FLOPs are those of one sample, forward.\n\n"
+    "SPEC is a file (net.json, net.onnx, a Hugging Face config.json) or a shipped model\n"
+    "(resnet50; see dltime models). Parameters and MACs do not depend on the batch: MACs and\n"
+    "FLOPs are those of one sample, forward.\n\n"
     "  dltime check resnet50,batch=256,optimizer=adam,precision=amp-float16\n";
 
 struct options {
