@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  *
- * The library reads a model (JSON, ONNX or a Hugging Face configuration), builds its operator graph,
- * lowers it to the units that a framework runs, prices each unit with a profile, and adds units up
- * to a training step, steps to a run, and a run to a range with quantiles.
+ * The library reads a model (JSON, ONNX or a Hugging Face configuration), builds its operator
+ * graph, lowers it to the units that a framework runs, prices each unit with a profile, and adds
+ * units up to a training step, steps to a run, and a run to a range with quantiles.
  *
  *     struct dlt_error error;
  *     struct dlt_model *model = NULL;
