@@ -70,6 +70,9 @@ static int choose_batch(struct dlt_estimate *e, const struct dlt_question *quest
                         "%s: validation_samples and checkpoint_every count in epochs; add "
                         "samples=N, the size of the training set",
                         e->model);
+    if (e->training.epochs > 0 && (double)e->training.start_epoch >= e->training.epochs)
+        return dlt_fail(error, "%s: start_epoch=%lld leaves nothing of %g epochs", e->model,
+                        (long long)e->training.start_epoch, e->training.epochs);
     return 0;
 }
 
