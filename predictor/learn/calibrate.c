@@ -12,6 +12,9 @@
 
 static const double central90 = 1.6448536;
 
+/* Wider answers say nothing: a factor of 5 either way. */
+static const double most_sigma = 1;
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -107,8 +110,8 @@ static void fit_sigma(struct dlt_build *b, const struct dlt_held_out *h, size_t 
         scratch[r] /= fmin(fmax(line(b, h[r].terms), b->model.sigma_low), b->model.sigma_high);
     scale = thin * conformal_quantile(scratch, count, 0.9) / central90;
     b->model.sigma[0] += log(scale);
-    b->model.sigma_low *= scale;
-    b->model.sigma_high *= scale;
+    b->model.sigma_low = fmin(b->model.sigma_low * scale, most_sigma);
+    b->model.sigma_high = fmin(b->model.sigma_high * scale, most_sigma);
 }
 
 static void score(const struct dlt_section *s, const struct dlt_held_out *h, size_t count,
@@ -150,7 +153,8 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
         h[r].terms[1] = fmin(h[r].distance / b->model.near, 1.5);
     for (size_t r = 0; r < count; r++)
         scratch[r] = fabs(log(h[r].seconds / h[r].cost_s));
-    b->model.sigma_far = fmax(1.5 * conformal_quantile(scratch, count, 0.9) / central90, 0.3);
+    b->model.sigma_far =
+        fmin(fmax(1.5 * conformal_quantile(scratch, count, 0.9) / central90, 0.3), most_sigma);
     section = dlt_build_section(b);
     for (size_t r = 0; r < count; r++)
         scratch[r] = fmax(fabs(residual(&section, &h[r])), least_residual);

@@ -60,7 +60,10 @@ static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
     if (group == (size_t)-1)
         return -1;
     c->row[c->row_count++] =
-        (struct dlt_row){.record = m->record, .seconds = m->median_s, .group = (uint32_t)group};
+        (struct dlt_row){.record = m->record,
+                         .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,
+                         .group = (uint32_t)group,
+                         .disturbed = m->disturbed};
     c->group[group].rows++;
     return 0;
 }
@@ -89,10 +92,9 @@ static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
         if (source->header.runs) {
             source->runs++;
             failed = add_run(c, &run) != 0;
-        } else if (measurement.disturbed || !(measurement.median_s > 0)) {
-            source->disturbed++;
-        } else {
+        } else if (measurement.median_s > 0) {
             source->rows++;
+            source->disturbed += measurement.disturbed;
             failed = add_row(c, &measurement, &source->header) != 0;
         }
         if (failed)

@@ -16,8 +16,9 @@ struct dlt_group {
 
 struct dlt_row {
     struct dlt_record record;
-    double seconds; /* median */
+    double seconds; /* median; of a disturbed row the least, which a burst of other work spares */
     uint32_t group;
+    bool disturbed;
 };
 
 struct dlt_corpus_run {
@@ -30,7 +31,8 @@ struct dlt_source {
     struct dlt_measure_header header;
     uint64_t size, digest; /* of the file's bytes */
     size_t rows, runs;
-    size_t disturbed, unknown; /* rows passed over */
+    size_t disturbed; /* of the rows: other work ran beside them */
+    size_t unknown;   /* rows passed over */
     bool cut;                  /* the last line was half written */
 };
 
@@ -43,8 +45,8 @@ struct dlt_corpus {
     size_t row_room, run_room; /* allocated */
 };
 
-/* Reads a file into the corpus (zero-initialised at first). Disturbed rows and rows of unknown
- * operators are passed over and counted. On failure the corpus keeps what it had; destroy it. */
+/* Reads a file into the corpus (zero-initialised at first). Rows of unknown operators are passed
+ * over and counted. On failure the corpus keeps what it had; destroy it. */
 int dlt_corpus_add(struct dlt_corpus *corpus, const char *path, struct dlt_error *error);
 void dlt_corpus_clear(struct dlt_corpus *corpus);
 

@@ -3,6 +3,10 @@
  * The cost model: time = sum of coefficient x column, coefficients >= 0, at relative error. Weights
  * 1 / time at first; then three times w = sqrt(min(1, 0.3 / |ln(L/t)|)) / L, which leaves rows that
  * the model cannot explain (another algorithm) less say.
+ *
+ * Where rows are few, many columns are not tied down. So a few made-up rows stand beside them, of
+ * all sizes, timed by the rates that the device reaches and scaled as the measured rows are:
+ * together they weigh as much as PRIOR_ROWS measured ones.
  */
 #include <cblas.h>
 #include <math.h>
@@ -14,10 +18,26 @@
 
 static const double least_s = 1e-6;
 
+/* Launches, elements and MACs of each pass: what a time cannot do without. */
+static bool is_plain(const char *name)
+{
+    static const char *const plain[] = {"1", "I", "O", "W", "macs"};
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (strcmp(name, plain[i]) == 0)
+            return true;
+    return (dlt_column_is_update(name) && !dlt_column_is_of_one(name)) ||
+           strncmp(name, "pass", 4) == 0;
+}
+
+enum { PRIOR_RECORDS = 48, FEW_ROWS = 30 };
+static const double prior_rows = 20;
+
 struct problem {
     double *column;   /* rows x count, each scaled */
     double *weighted; /* the same times the row's weight */
     double *weight, *time;
+    double *trust; /* of each row: 1, less for made-up ones */
     double *gram, *right, *solution;
     size_t rows, count;
     uint16_t position[DLT_COLUMNS_MAX]; /* among all columns */
@@ -31,6 +51,7 @@ static void problem_clear(struct problem *p)
     free(p->weighted);
     free(p->weight);
     free(p->time);
+    free(p->trust);
     free(p->gram);
     free(p->right);
     free(p->solution);
@@ -69,7 +90,7 @@ static void survey_columns(const struct dlt_rows *rows, size_t columns, struct s
 static void choose_columns(struct problem *p, const struct dlt_rows *rows, size_t columns,
                            bool (*wanted)(const char *name))
 {
-    const size_t least_rows = rows->count < 3 ? rows->count : 3;
+    const size_t least_rows = rows->count < FEW_ROWS ? 2 : 3;
     struct survey s;
     struct dlt_numbers c;
 
@@ -79,36 +100,98 @@ static void choose_columns(struct problem *p, const struct dlt_rows *rows, size_
         if (s.used[j] < least_rows || s.same_as[j] != j || (wanted && !wanted(c.name[j])))
             continue;
         /* What every optimizer shares must not hide in what one takes. */
-        p->ridge[p->count] = 0.1 + (dlt_column_is_of_one(c.name[j]) ? 0.05 * (double)p->rows : 0);
+        p->ridge[p->count] =
+            0.1 + (dlt_column_is_of_one(c.name[j]) ? 0.05 * (double)rows->count : 0);
         p->position[p->count] = (uint16_t)j;
         p->scale[p->count++] = (double)s.used[j] / s.sum[j];
     }
 }
 
+/* There is room for it. */
+static void add_row(struct problem *p, const struct dlt_record *record, double seconds,
+                    double trust)
+{
+    double *column = p->column + p->rows * p->count;
+    struct dlt_numbers c;
+
+    dlt_columns(record, &c);
+    for (size_t j = 0; j < p->count; j++)
+        column[j] = c.value[p->position[j]] * p->scale[j];
+    p->time[p->rows] = seconds;
+    p->trust[p->rows++] = trust;
+}
+
 static int problem_create(struct problem *p, const struct dlt_rows *rows, size_t columns,
                           bool (*wanted)(const char *name))
 {
-    struct dlt_numbers c;
+    size_t room = rows->count + PRIOR_RECORDS;
 
-    p->rows = rows->count;
     choose_columns(p, rows, columns, wanted);
-    p->column = malloc((p->rows * p->count + 1) * sizeof *p->column);
-    p->weighted = malloc((p->rows * p->count + 1) * sizeof *p->weighted);
-    p->weight = malloc((p->rows + 1) * sizeof *p->weight);
-    p->time = malloc((p->rows + 1) * sizeof *p->time);
+    p->column = malloc((room * p->count + 1) * sizeof *p->column);
+    p->weighted = malloc((room * p->count + 1) * sizeof *p->weighted);
+    p->weight = malloc(room * sizeof *p->weight);
+    p->time = malloc(room * sizeof *p->time);
+    p->trust = malloc(room * sizeof *p->trust);
     p->gram = calloc(p->count * p->count + 1, sizeof *p->gram);
     p->right = calloc(p->count + 1, sizeof *p->right);
     p->solution = calloc(p->count + 1, sizeof *p->solution);
-    if (!p->column || !p->weighted || !p->weight || !p->time || !p->gram || !p->right ||
-        !p->solution)
+    if (!p->column || !p->weighted || !p->weight || !p->time || !p->trust || !p->gram ||
+        !p->right || !p->solution)
         return -1;
-    for (size_t r = 0; r < p->rows; r++) {
-        dlt_columns(&rows->row[r]->record, &c);
-        for (size_t j = 0; j < p->count; j++)
-            p->column[r * p->count + j] = c.value[p->position[j]] * p->scale[j];
-        p->time[r] = rows->row[r]->seconds;
-    }
+    for (size_t r = 0; r < rows->count; r++)
+        add_row(p, &rows->row[r]->record, rows->row[r]->seconds, 1);
     return 0;
+}
+
+/* Seconds of the work alone, by the device's rates. */
+static double by_rates(const struct dlt_rates *rates, const struct dlt_record *record)
+{
+    struct dlt_work work;
+
+    dlt_record_work(record, &work);
+    return work.flops / rates->flops_s + work.bytes / rates->bytes_s;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median of what was measured beyond the floor over by_rates. */
+static double usual_ratio(const struct dlt_rows *rows)
+{
+    double *ratio = malloc((rows->count + 1) * sizeof *ratio), middle = 1;
+
+    for (size_t r = 0; ratio && r < rows->count; r++)
+        ratio[r] = fmax(rows->row[r]->seconds - rows->rates.floor_s, 0) /
+                   by_rates(&rows->rates, &rows->row[r]->record);
+    if (ratio) {
+        qsort(ratio, rows->count, sizeof *ratio, ascending);
+        middle = ratio[rows->count / 2];
+    }
+    free(ratio);
+    return middle;
+}
+
+static void add_prior(struct problem *p, const struct dlt_rows *rows, struct dlt_random *random)
+{
+    const double spread = 1.2;
+    size_t first = p->rows;
+    double ratio;
+
+    if (!(rows->rates.flops_s > 0 && rows->rates.bytes_s > 0))
+        return;
+    ratio = usual_ratio(rows);
+    for (int attempt = 0; attempt < 4 * PRIOR_RECORDS && p->rows < first + PRIOR_RECORDS;
+         attempt++) {
+        struct dlt_record record;
+
+        if (dlt_synthesise(rows, random, spread, &record))
+            add_row(p, &record, rows->rates.floor_s + ratio * by_rates(&rows->rates, &record),
+                    sqrt(prior_rows / PRIOR_RECORDS));
+    }
 }
 
 /* Normal equations, with columns scaled to unit mean square so that one small ridge suits all. */
@@ -185,21 +268,24 @@ static void describe(struct dlt_build *build, const struct dlt_rows *rows)
         sqrt(fmax(squares / count - build->model.cost_mean * build->model.cost_mean, 1e-4));
 }
 
-int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows)
+int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows, struct dlt_random *random)
 {
     const int rounds = 4;
     double unit[DLT_COLUMNS_MAX];
     struct problem p = {0};
-    int result = problem_create(&p, rows, build->model.columns, NULL);
+    bool few = rows->count < FEW_ROWS;
+    int result = problem_create(&p, rows, build->model.columns, few ? is_plain : NULL);
 
+    if (result == 0)
+        add_prior(&p, rows, random);
     for (size_t r = 0; result == 0 && r < p.rows; r++)
-        p.weight[r] = 1 / p.time[r];
+        p.weight[r] = p.trust[r] / p.time[r];
     for (int round = 0; result == 0 && round < rounds; round++) {
         result = solve(&p, unit);
         for (size_t r = 0; r < p.rows; r++) {
             double cost = cost_of_row(&p, r);
 
-            p.weight[r] = sqrt(fmin(1, 0.3 / fabs(log(cost / p.time[r])))) / cost;
+            p.weight[r] = p.trust[r] * sqrt(fmin(1, 0.3 / fabs(log(cost / p.time[r])))) / cost;
         }
     }
     for (size_t j = 0; result == 0 && j < p.count; j++)
@@ -208,16 +294,6 @@ int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows)
     if (result == 0)
         describe(build, rows);
     return result;
-}
-
-static bool is_plain(const char *name)
-{
-    static const char *const plain[] = {"1", "I", "O", "W", "macs"};
-
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strcmp(name, plain[i]) == 0)
-            return true;
-    return strncmp(name, "update", 6) == 0 || strncmp(name, "pass", 4) == 0;
 }
 
 int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)

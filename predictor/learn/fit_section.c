@@ -58,7 +58,7 @@ static int learn(struct dlt_build *build, const struct dlt_rows *rows,
 
     dlt_random_seed(&random, s->seed, s->stream * 64 + 61);
     dlt_build_start(build, rows->row[0]->record.kind);
-    if (learner == LEARN_LINEAR ? dlt_fit_linear(build, rows) : dlt_fit_cost(build, rows))
+    if (learner == LEARN_LINEAR ? dlt_fit_linear(build, rows) : dlt_fit_cost(build, rows, &random))
         return -1;
     if (dlt_fit_density(build, rows, &random))
         return -1;
@@ -82,9 +82,12 @@ static void run_fold(void *context, size_t fold)
     size_t from = fold * f->rows->count / f->count, to = (fold + 1) * f->rows->count / f->count;
     size_t rest = f->rows->count - (to - from);
     const struct dlt_row **kept = malloc((rest + 1) * sizeof *kept);
-    struct dlt_rows taught = {.row = kept, .count = rest, .device = f->rows->device};
-    struct dlt_rows judged = {
-        .row = f->rows->row + from, .count = to - from, .device = f->rows->device};
+    struct dlt_rows taught = {
+        .row = kept, .count = rest, .device = f->rows->device, .rates = f->rows->rates};
+    struct dlt_rows judged = {.row = f->rows->row + from,
+                              .count = to - from,
+                              .device = f->rows->device,
+                              .rates = f->rows->rates};
     struct dlt_build build = {0};
 
     f->failed[fold] = true;
@@ -182,9 +185,12 @@ static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
         if (result == 0)
             guess_spread(build, accuracy);
     } else if (learner == LEARN_ENSEMBLE) {
-        struct dlt_rows judged = {.row = rows->row, .count = aside, .device = rows->device};
-        struct dlt_rows taught = {
-            .row = rows->row + aside, .count = rows->count - aside, .device = rows->device};
+        struct dlt_rows judged = {
+            .row = rows->row, .count = aside, .device = rows->device, .rates = rows->rates};
+        struct dlt_rows taught = {.row = rows->row + aside,
+                                  .count = rows->count - aside,
+                                  .device = rows->device,
+                                  .rates = rows->rates};
 
         result = learn(build, &taught, &judged, learner, s);
         if (result == 0)
@@ -202,7 +208,8 @@ int dlt_fit_section(const struct dlt_rows *rows, const struct dlt_fit_settings *
                     unsigned char **bytes, size_t *size, struct dlt_accuracy *accuracy)
 {
     const struct dlt_row **row = shuffled(rows, settings);
-    struct dlt_rows mixed = {.row = row, .count = rows->count, .device = rows->device};
+    struct dlt_rows mixed = {
+        .row = row, .count = rows->count, .device = rows->device, .rates = rows->rates};
     struct dlt_build build = {0};
     int result = -1;
 

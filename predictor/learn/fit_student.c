@@ -30,7 +30,7 @@ static size_t fill_in(const struct dlt_build *b, const struct dlt_rows *rows, co
         struct dlt_record record;
         double outside, cost;
 
-        if (!dlt_synthesise(rows, random, &record))
+        if (!dlt_synthesise(rows, random, 0.25, &record))
             continue;
         dlt_section_outside(&section, &record, &outside);
         if (outside > 0)

@@ -26,11 +26,17 @@ struct dlt_build {
     int16_t *neighbour; /* malloc'ed */
 };
 
+/* What a device was seen to reach, or its data sheet says with the usual losses; 0: unknown. */
+struct dlt_rates {
+    double flops_s, bytes_s, floor_s;
+};
+
 /* Rows of one section: one operator, dtype and math on one device. */
 struct dlt_rows {
     const struct dlt_row *const *row;
     size_t count;
     const struct dlt_device *device;
+    struct dlt_rates rates;
 };
 
 /* Starts an empty one that knows its column count. */
@@ -42,7 +48,7 @@ struct dlt_section dlt_build_section(const struct dlt_build *build);
 int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t *size);
 
 /* All return 0, or -1 out of memory. */
-int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows);
+int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows, struct dlt_random *random);
 /* The linear regression on work terms that papers compare with: least squares in seconds. */
 int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows);
 int dlt_fit_density(struct dlt_build *build, const struct dlt_rows *rows,
@@ -107,9 +113,9 @@ struct dlt_accuracy {
 int dlt_calibrate(struct dlt_build *build, struct dlt_held_out *held_out, size_t count,
                   struct dlt_accuracy *accuracy);
 
-/* Made-up records near measured ones: sizes moved and exchanged. Returns false where the attempt
- * is not a valid record. */
-bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random,
+/* Made-up records near measured ones: sizes exchanged, and moved by a factor whose logarithm has
+ * this spread. Returns false where the attempt is not a valid record. */
+bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random, double spread,
                     struct dlt_record *record);
 
 #endif

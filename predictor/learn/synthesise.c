@@ -21,23 +21,23 @@ static bool pads_none(const struct dlt_record *record)
     return memcmp(record->u.spatial.padding, none.padding, sizeof none.padding) == 0;
 }
 
-static int64_t moved(struct dlt_random *random, int64_t value)
+static int64_t moved(struct dlt_random *random, double spread, int64_t value)
 {
-    double factor = exp(0.25 * dlt_random_normal(random));
+    double factor = exp(spread * dlt_random_normal(random));
 
     return value <= 1 ? value : (int64_t)fmax(1, nearbyint((double)value * factor));
 }
 
 /* Square images stay square: the same factor for every dimension. */
-static void move_list(struct dlt_random *random, int64_t *value, int count)
+static void move_list(struct dlt_random *random, double spread, int64_t *value, int count)
 {
-    int64_t first = value[0], now = moved(random, first);
+    int64_t first = value[0], now = moved(random, spread, first);
 
     for (int i = 0; i < count; i++)
-        value[i] = value[i] == first ? now : moved(random, value[i]);
+        value[i] = value[i] == first ? now : moved(random, spread, value[i]);
 }
 
-bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random,
+bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random, double spread,
                     struct dlt_record *record)
 {
     const struct dlt_record *other = &rows->row[dlt_random_below(random, rows->count)]->record;
@@ -51,11 +51,11 @@ bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random,
         double chance = dlt_random_uniform(random);
 
         if (f->type == DLT_FIELD_INT && chance < 0.4)
-            *value = moved(random, *value);
+            *value = moved(random, spread, *value);
         else if (f->type == DLT_FIELD_INT && chance < 0.5)
             *value = *dlt_record_field((struct dlt_record *)(uintptr_t)other, f);
         else if (strcmp(f->name, "in_size") == 0 && chance < 0.4)
-            move_list(random, value, record->kind->dims);
+            move_list(random, spread, value, record->kind->dims);
         else if (f->type == DLT_FIELD_BOOL && chance < 0.1)
             *value = !*value;
     }

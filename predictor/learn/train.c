@@ -117,13 +117,45 @@ static int add_sources(const struct dlt_corpus *corpus, struct dlt_profile_write
     return 0;
 }
 
-static int add_section(const struct dlt_row *const *row, size_t count,
-                       const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
-                       struct dlt_profile_writer *writer)
+/* Calm rows first; returns how many rows to use: all where calm ones are few. Keeps the order. */
+static size_t choose_rows(const struct dlt_row **row, size_t count)
+{
+    const size_t enough = 12;
+    size_t calm = 0, used = 0;
+
+    for (size_t r = 0; r < count; r++)
+        calm += !row[r]->disturbed;
+    if (calm < enough || 2 * calm < count)
+        return count;
+    for (size_t r = 0; r < count; r++)
+        if (!row[r]->disturbed)
+            row[used++] = row[r];
+    return calm;
+}
+
+/* What was measured of the device, else its data sheet with what is usually reached of it. */
+static struct dlt_rates rates_of(const struct dlt_file_entry *entry)
+{
+    const double of_peak = 0.5, of_bandwidth = 0.75;
+    double peak = dlt_device_peak(&entry->device, DLT_FLOAT32, DLT_IEEE, entry->threads);
+    struct dlt_rates rates = {
+        .flops_s = entry->flops_s, .bytes_s = entry->bytes_s, .floor_s = entry->floor_s};
+
+    if (!(rates.flops_s > 0) && peak > 0)
+        rates.flops_s = of_peak * peak;
+    if (!(rates.bytes_s > 0))
+        rates.bytes_s = of_bandwidth * entry->device.memory_bandwidth;
+    return rates;
+}
+
+static int add_section(const struct dlt_row **row, size_t count, const struct dlt_corpus *corpus,
+                       const struct dlt_train_settings *settings, struct dlt_profile_writer *writer)
 {
     const struct dlt_record *first = &row[0]->record;
-    struct dlt_rows rows = {
-        .row = row, .count = count, .device = &corpus->group[row[0]->group].device};
+    struct dlt_rows rows = {.row = row,
+                            .count = count,
+                            .device = &corpus->group[row[0]->group].device,
+                            .rates = rates_of(&writer->entry[row[0]->group])};
     struct dlt_fit_settings fit = {.method = settings->method,
                                    .seed = settings->seed,
                                    .stream = writer->section_count + 1,
@@ -181,7 +213,8 @@ static int add_sections(const struct dlt_corpus *corpus, const struct dlt_train_
         progress.rows = count;
         if (settings->progress)
             settings->progress(settings->context, &progress);
-        if (count >= LEAST_SECTION && add_section(row + r, count, corpus, settings, writer))
+        if (count >= LEAST_SECTION &&
+            add_section(row + r, choose_rows(row + r, count), corpus, settings, writer))
             return -1;
         progress.done++;
         r += count;
