@@ -5,6 +5,7 @@
 #include "learn/model_build.h"
 
 enum { MOST_NEIGHBOURS = 384 };
+_Static_assert((int)MOST_NEIGHBOURS <= (int)DLT_NEIGHBOURS, "room in prediction");
 
 /* Coordinates that hardly vary in training still count: a logarithm or indicator this far off is
  * one unit away. */
@@ -62,7 +63,7 @@ int dlt_fit_density(struct dlt_build *b, const struct dlt_rows *rows, struct dlt
             double z = (c.value[a] - (double)b->axis_mean[a]) * (double)b->axis_scale[a];
 
             z = fmin(fmax(z, -15), 15);
-            b->neighbour[n * b->model.axes + a] = (int16_t)lrint(z * DLT_NEIGHBOUR_UNIT);
+            b->neighbour[a * count + n] = (int16_t)lrint(z * DLT_NEIGHBOUR_UNIT);
         }
     }
     b->model.neighbours = (uint32_t)count;

@@ -3,6 +3,11 @@
 
 #include "predict/section.h"
 
+/* The compiler vectorises the loops over rows only when asked to. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC optimize("O3")
+#endif
+
 enum { NEAREST = 3 };
 
 static const double least_s = 1e-6;
@@ -32,33 +37,44 @@ double dlt_section_update_cost(const struct dlt_section *section, const struct d
     return sum;
 }
 
+/* Adds one axis to the squared distances of all kept rows. */
+DLT_VECTORISED static void add_axis(float *restrict squared, const int16_t *restrict row,
+                                    uint32_t rows, float at)
+{
+    for (uint32_t n = 0; n < rows; n++) {
+        float apart = at - (float)row[n] * (1.0f / DLT_NEIGHBOUR_UNIT);
+
+        squared[n] += apart * apart;
+    }
+}
+
+/* Puts a value among the smallest few, which are in order. */
+static void keep_nearest(float nearest[NEAREST], float value)
+{
+    int place = NEAREST;
+
+    while (place > 0 && value < nearest[place - 1])
+        place--;
+    for (int later = NEAREST - 1; later > place; later--)
+        nearest[later] = nearest[later - 1];
+    if (place < NEAREST)
+        nearest[place] = value;
+}
+
 static double neighbour_distance(const struct dlt_section *s, const float *at)
 {
-    double nearest[NEAREST] = {INFINITY, INFINITY, INFINITY};
-    uint32_t axes = s->model.axes;
+    float squared[DLT_NEIGHBOURS] = {0}, nearest[NEAREST] = {INFINITY, INFINITY, INFINITY};
+    uint32_t rows = s->model.neighbours;
     double sum = 0;
     int found = 0;
 
-    for (uint32_t n = 0; n < s->model.neighbours; n++) {
-        const int16_t *row = s->neighbour + (size_t)n * axes;
-        float squared = 0;
-
-        for (uint32_t a = 0; a < axes; a++) {
-            float apart = at[a] - (float)row[a] * (1.0f / DLT_NEIGHBOUR_UNIT);
-
-            squared += apart * apart;
-        }
-        for (int k = 0; k < NEAREST; k++) {
-            if (squared < nearest[k]) {
-                for (int later = NEAREST - 1; later > k; later--)
-                    nearest[later] = nearest[later - 1];
-                nearest[k] = squared;
-                break;
-            }
-        }
-    }
+    for (uint32_t a = 0; a < s->model.axes; a++)
+        add_axis(squared, s->neighbour + (size_t)a * rows, rows, at[a]);
+    for (uint32_t n = 0; n < rows; n++)
+        if (squared[n] < nearest[NEAREST - 1])
+            keep_nearest(nearest, squared[n]);
     for (; found < NEAREST && isfinite(nearest[found]); found++)
-        sum += sqrt(nearest[found]);
+        sum += sqrt((double)nearest[found]);
     return found ? sum / found : 0;
 }
 

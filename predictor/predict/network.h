@@ -15,8 +15,7 @@ enum { DLT_NETWORK_LAYERS = 4, DLT_NETWORK_WIDTH = 256 };
 /* Loops that pay are compiled for several instruction sets and chosen from at load time. */
 #if defined __GNUC__ && !defined __clang__ && defined __x86_64__ &&                                \
     !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
-#define DLT_VECTORISED                                                                             \
-    __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define DLT_VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define DLT_VECTORISED
 #endif

@@ -122,9 +122,9 @@ struct dlt_section {
     const float *axis_scale;            /* axes */
     const float *axis_low;              /* axes: range in training, standardised */
     const float *axis_high;             /* axes */
-    const int16_t *neighbour;           /* neighbours x axes, standardised x DLT_NEIGHBOUR_UNIT */
+    const int16_t *neighbour;           /* axes x neighbours, standardised x DLT_NEIGHBOUR_UNIT */
 };
-enum { DLT_NEIGHBOUR_UNIT = 2048 };
+enum { DLT_NEIGHBOUR_UNIT = 2048, DLT_NEIGHBOURS = 512 };
 
 enum dlt_section_state {
     DLT_SECTION_UNSEEN,

@@ -41,7 +41,7 @@ static bool counts_are_sound(const struct dlt_file_model *m)
 {
     if (m->feature_set != DLT_FEATURE_SET || m->columns > DLT_COLUMNS_MAX ||
         m->ratio >= DLT_RATIOS || m->inputs > DLT_FEATURES_MAX || m->points > MOST_ROWS ||
-        m->axes > DLT_COORDINATES_MAX || m->neighbours > MOST_ROWS ||
+        m->axes > DLT_COORDINATES_MAX || m->neighbours > DLT_NEIGHBOURS ||
         m->layers > DLT_NETWORK_LAYERS || m->trees > MOST_TREES ||
         m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 || (m->trees && m->inputs > DLT_FOREST_INPUTS))
         return false;
