@@ -53,12 +53,13 @@ static double nearly_largest(double *value, size_t count)
     return count < least ? 0 : value[(count - 1) - (count - 1) / 50];
 }
 
-/* Rates that the device reached, for operators that nobody measured on it. Products tell the
- * arithmetic rate; every row tells about bandwidth. */
+/* Rates that the device reached, for operators that nobody measured on it: arithmetic from
+ * products, bandwidth from what is bound by memory, or from everything where no data sheet knows.
+ */
 static int measure_rates(const struct dlt_corpus *corpus, uint32_t group,
                          struct dlt_file_entry *entry)
 {
-    size_t room = corpus->group[group].rows + 1, products = 0, rows = 0;
+    size_t room = corpus->group[group].rows + 1, products = 0, others = 0;
     double *flops = malloc(room * sizeof *flops), *bytes = malloc(room * sizeof *bytes);
 
     for (size_t r = 0; flops && bytes && r < corpus->row_count; r++) {
@@ -70,13 +71,14 @@ static int measure_rates(const struct dlt_corpus *corpus, uint32_t group,
         dlt_record_work(&row->record, &work);
         if (work.macs > 0 && row->record.dtype == DLT_FLOAT32 && row->record.math == DLT_IEEE)
             flops[products++] = work.flops / row->seconds;
-        bytes[rows++] = work.bytes / row->seconds;
+        if (!(work.macs > 0) || !(entry->device.memory_bandwidth > 0))
+            bytes[others++] = work.bytes / row->seconds;
         if (entry->floor_s == 0 || row->seconds < entry->floor_s)
             entry->floor_s = row->seconds;
     }
     if (flops && bytes) {
         entry->flops_s = nearly_largest(flops, products);
-        entry->bytes_s = nearly_largest(bytes, rows);
+        entry->bytes_s = nearly_largest(bytes, others);
     }
     free(flops);
     free(bytes);

@@ -358,7 +358,8 @@ static double roofline(const struct query *q, const struct dlt_record *record)
     double plain = dlt_device_peak(&e->device, DLT_FLOAT32, DLT_IEEE, e->threads);
     double rate = of_peak * peak;
     double bandwidth = e->bytes_s > 0 ? e->bytes_s : of_bandwidth * e->device.memory_bandwidth;
-    double floor_s = e->floor_s > 0 ? e->floor_s : e->threads > 0 ? 2e-6 : 5e-6;
+    /* A clock around whole calls of a framework puts hundreds of microseconds under each. */
+    double floor_s = e->floor_s > 0 ? fmin(e->floor_s, 20e-6) : e->threads > 0 ? 2e-6 : 5e-6;
     struct dlt_work work;
 
     if (e->flops_s > 0)
