@@ -219,7 +219,7 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     bench_progress_start(&progress, "run", start_s, request->budget_s,
                          runner->samples < UINT64_MAX ? (double)runner->samples : 0,
                          request->quiet);
-    runner->progress = &progress;
+    runner->progress = &progress; /* cppcheck-suppress autoVariables ; the run ends in this call */
     status = bench_runner_run(runner, error);
     bench_progress_end(&progress);
     if (status == 0)

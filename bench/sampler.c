@@ -64,11 +64,11 @@ static void order_turns(struct bench_sampler *sampler)
     for (int i = 0; i < ROWS; i++)
         total += sampler->weight[i];
     for (sampler->turns = 0; sampler->turns < total; sampler->turns++) {
-        int best = -1;
+        int best = 0;
 
         for (int i = 0; i < ROWS; i++) {
             credit[i] += sampler->weight[i];
-            if (sampler->weight[i] > 0 && (best < 0 || credit[i] > credit[best]))
+            if (sampler->weight[i] > 0 && (sampler->weight[best] == 0 || credit[i] > credit[best]))
                 best = i;
         }
         credit[best] -= total;

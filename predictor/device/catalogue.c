@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/known.h"
 #include "base/text.h"
 
 enum { ENTRIES = 4096 };
@@ -99,6 +100,7 @@ static bool is_named(const struct dlt_catalogue_entry *entry, const char *name)
 
 static bool is_meant(const struct dlt_catalogue_entry *entry, const char *name)
 {
+    DLT_KNOWN(entry);
     if (dlt_device_matches(entry->device.name, name))
         return true;
     for (size_t i = 0; i < DLT_ALIASES && entry->alias[i][0]; i++)

@@ -14,7 +14,7 @@ static const double least_scale = 0.35;
 static void measure_axes(struct dlt_build *b, const struct dlt_rows *rows)
 {
     double sum[DLT_COORDINATES_MAX] = {0}, squares[DLT_COORDINATES_MAX] = {0};
-    double low[DLT_COORDINATES_MAX], high[DLT_COORDINATES_MAX];
+    double low[DLT_COORDINATES_MAX] = {0}, high[DLT_COORDINATES_MAX] = {0};
     struct dlt_numbers c = {0};
 
     for (size_t r = 0; r < rows->count; r++) {

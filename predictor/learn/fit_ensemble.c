@@ -125,7 +125,7 @@ static int16_t *on_grid(const float *x, size_t count)
 
 static int train_all(struct ensemble *e)
 {
-    size_t learners = (size_t)(e->settings->members + e->settings->bags);
+    size_t learners = (size_t)e->settings->members + (size_t)e->settings->bags;
     int16_t *grid = on_grid(e->x, e->rows * (size_t)e->network.width[0]);
     int result = grid ? 0 : -1;
 

@@ -125,7 +125,7 @@ int dlt_fit_kernel(struct dlt_build *b, const struct dlt_rows *rows)
     if (dlt_fit_features(b, rows, is_smooth, &x, &y))
         return -1;
     p.y = y;
-    p.squared = malloc(p.n * p.n * sizeof *p.squared);
+    p.squared = calloc(p.n * p.n, sizeof *p.squared);
     p.inverse = malloc(p.n * p.n * sizeof *p.inverse);
     p.weight = malloc(p.n * sizeof *p.weight);
     p.best_weight = malloc(p.n * sizeof *p.best_weight);

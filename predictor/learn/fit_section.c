@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/known.h"
 #include "learn/parallel.h"
 
 enum {
@@ -81,7 +82,7 @@ static void run_fold(void *context, size_t fold)
     struct folds *f = context;
     size_t from = fold * f->rows->count / f->count, to = (fold + 1) * f->rows->count / f->count;
     size_t rest = f->rows->count - (to - from);
-    const struct dlt_row **kept = malloc((rest + 1) * sizeof *kept);
+    const struct dlt_row **kept = calloc(rest + 1, sizeof *kept);
     struct dlt_rows taught = {
         .row = kept, .count = rest, .device = f->rows->device, .rates = f->rows->rates};
     struct dlt_rows judged = {.row = f->rows->row + from,
@@ -96,6 +97,7 @@ static void run_fold(void *context, size_t fold)
     for (size_t r = 0, k = 0; r < f->rows->count; r++)
         if (r < from || r >= to)
             kept[k++] = f->rows->row[r];
+    DLT_KNOWN(kept[0]); /* there are several folds */
     if (!learn(&build, &taught, NULL, f->learner, f->settings)) {
         dlt_hold_out(&build, &judged, f->held_out + from);
         f->failed[fold] = false;
@@ -143,7 +145,7 @@ static void guess_spread(struct dlt_build *build, struct dlt_accuracy *accuracy)
 static const struct dlt_row **shuffled(const struct dlt_rows *rows,
                                        const struct dlt_fit_settings *s)
 {
-    const struct dlt_row **row = malloc((rows->count + 1) * sizeof *row);
+    const struct dlt_row **row = calloc(rows->count + 1, sizeof *row);
     uint32_t *order = malloc((rows->count + 1) * sizeof *order);
     struct dlt_random random;
 
@@ -154,6 +156,7 @@ static const struct dlt_row **shuffled(const struct dlt_rows *rows,
         dlt_random_shuffle(&random, order, rows->count);
         for (size_t r = 0; r < rows->count; r++)
             row[r] = rows->row[order[r]];
+        DLT_KNOWN(row[0]); /* there is a section only where there are rows */
     } else {
         free(row);
         row = NULL;

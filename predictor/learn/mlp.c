@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/known.h"
 #include "learn/random.h"
 
 #if defined __GNUC__ && !defined __clang__
@@ -24,6 +25,7 @@ static int pass_create(struct pass *p, const struct dlt_network *n, size_t batch
 {
     size_t total = 0, used = 0;
 
+    DLT_KNOWN(n->layers > 0);
     for (int l = 0; l <= n->layers; l++)
         total += 3 * batch * (size_t)n->width[l];
     p->memory = calloc(total, sizeof *p->memory);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/known.h"
 #include "learn/steps.h"
 
 /* One run with what it takes to be a case. */
@@ -88,6 +89,7 @@ static size_t name_length(const char *model)
 
 static bool same_network(const char *a, const char *b)
 {
+    DLT_KNOWN(a && b);
     return name_length(a) == name_length(b) && strncmp(a, b, name_length(a)) == 0;
 }
 

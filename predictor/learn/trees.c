@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/known.h"
 #include "learn/random.h"
 
 enum { BINS = 256 };
@@ -91,6 +92,7 @@ static uint8_t find_bin(const int16_t *edge, size_t bins, int16_t value)
 
 static void fill_bins(const struct grower *g, struct leaf *leaf)
 {
+    DLT_KNOWN(leaf->bins);
     memset(leaf->bins, 0, g->width * BINS * sizeof *leaf->bins);
     leaf->sum = 0;
     for (size_t i = leaf->from; i < leaf->from + leaf->count; i++) {

@@ -19,8 +19,8 @@ struct dlt_geometry dlt_geometry_of(const struct dlt_record *record)
     int dims = record->kind->dims;
     double in = 1, stride = 1, dilation = 1, padding = 0;
     struct dlt_geometry g = {.batch = (double)s->batch,
-                             .in_channels = (double)(s->in_channels / s->groups),
-                             .out_channels = (double)(s->out_channels / s->groups),
+                             .in_channels = (double)s->in_channels / (double)s->groups,
+                             .out_channels = (double)s->out_channels / (double)s->groups,
                              .groups = (double)s->groups,
                              .window = 1,
                              .plane = 1};

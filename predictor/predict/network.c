@@ -63,7 +63,7 @@ DLT_VECTORISED static void layer(const float *restrict in, int ins, int outs,
 float dlt_network_run(const struct dlt_network *network, const float *parameters,
                       const float *input)
 {
-    float buffer[2][DLT_NETWORK_WIDTH];
+    float buffer[2][DLT_NETWORK_WIDTH] = {{0}};
     const float *in = input;
 
     for (int l = 0; l < network->layers; l++) {

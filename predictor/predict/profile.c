@@ -39,7 +39,7 @@ static int check_header(const struct dlt_profile *p, struct dlt_error *error)
 {
     const struct dlt_file_header *h = p->header;
 
-    if (p->size < 16 || memcmp(h->magic, DLT_PROFILE_MAGIC, sizeof h->magic))
+    if (p->size < 16 || memcmp(h->magic, DLT_PROFILE_MAGIC, sizeof h->magic) != 0)
         return dlt_fail(error, "%s: is not a profile of dltime", p->path);
     if (h->version > DLT_PROFILE_VERSION)
         return dlt_fail(error,

@@ -151,10 +151,10 @@ marked() { # ROOT
 
 @test "starts and stops at the same moment do not trip over each other" {
     other=$BATS_TEST_TMPDIR/other
-    for turn in 1 2 3 4; do
+    for _ in 1 2 3 4; do
         slurm_dev start --root "$other" 3>&- &
     done
-    for turn in 1 2 3 4; do
+    for _ in 1 2 3 4; do
         wait -n
     done
     run -0 slurm_dev status --root "$other"
