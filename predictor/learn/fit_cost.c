@@ -296,13 +296,19 @@ int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows, struct dl
     return result;
 }
 
+/* What papers regress on: the plain columns, and one constant and slope for each optimizer. */
+static bool is_regressed(const char *name)
+{
+    return is_plain(name) || dlt_column_is_of_one(name);
+}
+
 int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)
 {
     double unit[DLT_COLUMNS_MAX];
     size_t all[DLT_COLUMNS_MAX];
     double *factor;
     struct problem p = {0};
-    int result = problem_create(&p, rows, build->model.columns, is_plain);
+    int result = problem_create(&p, rows, build->model.columns, is_regressed);
 
     factor = result == 0 && p.count > 0 ? malloc(p.count * p.count * sizeof *factor) : NULL;
     if (!factor) {
