@@ -33,7 +33,7 @@ struct dlt_source {
     size_t rows, runs;
     size_t disturbed; /* of the rows: other work ran beside them */
     size_t unknown;   /* rows passed over */
-    bool cut;                  /* the last line was half written */
+    bool cut;         /* the last line was half written */
 };
 
 struct dlt_corpus {

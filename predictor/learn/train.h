@@ -38,7 +38,8 @@ struct dlt_train_settings {
 
 /*
  * Learns a section for each operator, dtype and math of each group that has at least four rows of
- * it, and puts entries, sections and sources into the writer (zero-initialised). Deterministic for a seed. BLAS is set to one thread.
+ * it, and puts entries, sections and sources into the writer (zero-initialised). Deterministic for
+ * a seed. BLAS is set to one thread.
  */
 int dlt_train(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
               struct dlt_profile_writer *writer, struct dlt_error *error);
