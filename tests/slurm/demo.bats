@@ -6,14 +6,14 @@
 load helper
 
 @test "the demo sets predicted beside real run times and leaves nothing behind" {
-    before=(/tmp/dltime-demo-* /tmp/slurm-dev-*)
+    before=(/tmp/dltime-demo-* /tmp/slurm-dev-* /tmp/dltime-"$(id -u)"/*)
     cd /
     DEMO_BENCH_S=6 DEMO_JOB_S=3 run -0 "$source_dir/scripts/demo"
     [[ "$output" == *"sbatch -p cpu1 -c 1 --dl-model=lenet5"* ]]
     for row in 'lenet5 +cpu1' 'lenet5 +cpu2' 'resnet8 +cpu1' 'resnet8 +cpu2'; do
         grep -E "^  $row +[0-9.]+ s  [0-9.]+ - [0-9.]+ s +([0-9:-]+|none) +[0-9]+ s +[+-][0-9]+ %$" <<<"$output"
     done
-    after=(/tmp/dltime-demo-* /tmp/slurm-dev-*)
+    after=(/tmp/dltime-demo-* /tmp/slurm-dev-* /tmp/dltime-"$(id -u)"/*)
     [ "${before[*]}" = "${after[*]}" ]
     run ! grep -lsz '^SLURM_DEV_DAEMON=/tmp/dltime-demo-' /proc/[0-9]*/environ
 }

@@ -24,8 +24,9 @@ slurm_start() {
     export SLURM_DEV_ROOT
     slurm_dev start || return 1
     SLURM_CONF=$(slurm_dev run printenv SLURM_CONF)
+    XDG_RUNTIME_DIR=$(slurm_dev run printenv XDG_RUNTIME_DIR)
     PATH=$BUILD:$PATH
-    export SLURM_CONF PATH
+    export SLURM_CONF XDG_RUNTIME_DIR PATH
 }
 
 slurm_stop() {
