@@ -17,6 +17,13 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return
 }
 
+# A test that fails in the middle leaves no cluster either.
+teardown() {
+    if [ -n "${other:-}" ]; then
+        slurm_dev stop --root "$other" 2>/dev/null || true
+    fi
+}
+
 # The processes that carry a cluster's mark in their environment.
 marked() { # ROOT
     grep -lszxF "SLURM_DEV_DAEMON=$1" /proc/[0-9]*/environ | cut -d / -f 3
@@ -92,11 +99,12 @@ marked() { # ROOT
     folder="$BATS_TEST_TMPDIR/a build's \"folder\""
     mkdir "$folder"
     cp "$BUILD"/*.so "$folder"
-    BUILD=$folder slurm_dev start --root "$BATS_TEST_TMPDIR/other"
-    run -0 --separate-stderr slurm_dev run --root "$BATS_TEST_TMPDIR/other" srun --help
+    other=$BATS_TEST_TMPDIR/other
+    BUILD=$folder slurm_dev start --root "$other"
+    run -0 --separate-stderr slurm_dev run --root "$other" srun --help
     [[ "$output" == *--dl-model* ]]
     [ -z "$stderr" ]
-    slurm_dev stop --root "$BATS_TEST_TMPDIR/other"
+    slurm_dev stop --root "$other"
 }
 
 @test "run passes the command's exit status on" {
@@ -186,6 +194,14 @@ marked() { # ROOT
     slurm_dev stop --root "$other"
     [ ! -e "$other" ]
     run ! pgrep -f 'sleep 1236'
+}
+
+@test "stop ends a cluster whose folder was removed" {
+    other=$BATS_TEST_TMPDIR/other
+    slurm_dev start --root "$other"
+    rm -r "$other"
+    slurm_dev stop --root "$other"
+    [ -z "$(marked "$other")" ]
 }
 
 @test "start replaces what a crash left behind" {
