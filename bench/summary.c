@@ -45,19 +45,26 @@ static const char *percent(char buffer[16], double share)
     return buffer;
 }
 
+/* A disturbed measurement can spread without bound; the column stays six wide. */
+static const char *spread_text(char buffer[16], double spread)
+{
+    return spread > 9.99 ? ">999 %" : percent(buffer, spread);
+}
+
 static void print_line(FILE *stream, struct line *line, double peak, double bandwidth)
 {
+    char spread[16];
     char fastest[32], middle[32], slowest[32], flops[16], bytes[16], of_peak[16], of_bandwidth[16];
     double median_s = median(line->seconds, line->count);
 
-    fprintf(stream, "  %-16s %-15s %5zu %8s %8s %8s %4.0f %% %7s %5s %5s %5s\n", line->kind->name,
+    fprintf(stream, "  %-16s %-15s %5zu %8s %8s %8s %6s %7s %5s %5s %5s\n", line->kind->name,
             dlt_pass_names[line->pass], line->count,
             dlt_text_from_seconds(fastest, line->seconds[0]),
             dlt_text_from_seconds(middle, median_s),
             dlt_text_from_seconds(slowest, line->seconds[line->count - 1]),
-            100 * median(line->spread, line->count), number(flops, line->flops / 1e9),
-            percent(of_peak, line->flops / peak), number(bytes, line->bytes / 1e9),
-            percent(of_bandwidth, line->bytes / bandwidth));
+            spread_text(spread, median(line->spread, line->count)),
+            number(flops, line->flops / 1e9), percent(of_peak, line->flops / peak),
+            number(bytes, line->bytes / 1e9), percent(of_bandwidth, line->bytes / bandwidth));
 }
 
 static void add_row(struct line *line, const struct dlt_measurement *m)
