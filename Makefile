@@ -64,6 +64,14 @@ BENCH_OBJ   := $(call objects,bench/*.c)
 BENCH_PART_OBJ := $(filter-out %/main.o %_command.o,$(BENCH_OBJ))
 ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
 
+# CUDA toolkits and cuDNN 9; empty where there is none. CUDA12_HOME: what scripts/cuda12-toolkit makes.
+CUDA_HOME     ?= /usr/local/cuda
+CUDA12_HOME   ?= cuda12
+CUDNN_INCLUDE ?= $(patsubst %/cudnn_version.h,%,$(firstword $(wildcard $(addsuffix \
+	/cudnn_version.h,$(CUDA_HOME)/include /usr/include /usr/include/$(MULTIARCH)))))
+CUDNN_LIB     ?= $(patsubst %/libcudnn.so.9,%,$(firstword $(wildcard $(addsuffix /libcudnn.so.9,\
+	$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib /usr/lib/$(MULTIARCH) /usr/lib64))))
+
 LIB_LIBS    := -ljson-c -lz -lm
 LEARN_LIBS  := -lopenblas -lpthread
 ADVISE_LIBS := -lconfig
