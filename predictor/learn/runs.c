@@ -36,6 +36,7 @@ static int price_run(const struct dlt_profile *profile, const struct dlt_run *ru
     struct dlt_model *model = NULL;
     struct dlt_graph *graph = NULL;
     struct dlt_plan *plan = NULL;
+    const struct dlt_target target = {c->entry, dlt_profile_device(profile, c->entry)};
     char spec[512];
     int result = -1;
 
@@ -44,8 +45,8 @@ static int price_run(const struct dlt_profile *profile, const struct dlt_run *ru
     if (dlt_model_load(spec, NULL, &model, error) == 0 &&
         dlt_model_graph(model, run->batch, &graph, error) == 0 &&
         dlt_lower(graph, &model->training, !c->step.forward_only, run->threads, &plan, error) == 0)
-        result = dlt_step_price(profile, c->entry, plan, c->step.forward_only, NULL, &c->step.sum,
-                                error);
+        result =
+            dlt_step_price(profile, &target, plan, c->step.forward_only, NULL, &c->step.sum, error);
     dlt_plan_destroy(plan);
     dlt_graph_destroy(graph);
     dlt_model_destroy(model);

@@ -4,7 +4,7 @@
 #ifndef DLT_PREDICT_ESTIMATE_H
 #define DLT_PREDICT_ESTIMATE_H
 
-#include "lower/lower.h"
+#include "predict/prepare.h"
 #include "predict/profile.h"
 
 /* Times of one unit, for --ops. */
@@ -36,9 +36,10 @@ struct dlt_estimate {
     struct dlt_memory memory;
     enum dlt_fits fits;
     enum dlt_basis basis;
-    double extrapolated; /* share of the time */
-    struct dlt_graph *graph;
-    struct dlt_plan *plan;
+    double extrapolated;         /* share of the time */
+    struct dlt_lowered *lowered; /* a reference; graph and plan are its own */
+    const struct dlt_graph *graph;
+    const struct dlt_plan *plan;
     struct dlt_unit_times *unit; /* plan->unit_count of them, and the update */
     double parameters;
 };

@@ -86,44 +86,89 @@ static void scale_units(struct dlt_estimate *e, double factor)
     }
 }
 
-static int price(struct dlt_estimate *e, const struct dlt_model *model,
-                 const struct dlt_profile *profile, size_t entry,
-                 const struct dlt_question *question, struct dlt_error *error)
+static int price(struct dlt_estimate *e, const struct dlt_profile *profile,
+                 const struct dlt_target *target, const struct dlt_question *question,
+                 struct dlt_error *error)
 {
-    struct dlt_graph_counts counts;
     struct dlt_step_parameters parameters;
     struct dlt_step_times times;
     struct dlt_step_sum sum;
-    bool training = !e->forward_only;
-    int threads = dlt_profile_threads(profile, entry);
 
-    if (dlt_model_graph(model, e->batch, &e->graph, error) ||
-        dlt_lower(e->graph, &e->training, training, threads, &e->plan, error))
-        return -1;
     e->unit = calloc(e->plan->unit_count + 1, sizeof *e->unit);
     if (!e->unit)
         return dlt_fail_memory(error);
     /* A section that turns out damaged gives no price: that it is damaged is the reason to tell. */
-    if (dlt_step_price(profile, entry, e->plan, e->forward_only, e->unit, &sum, error)) {
+    if (dlt_step_price(profile, target, e->plan, e->forward_only, e->unit, &sum, error)) {
         dlt_profile_check(profile, error);
         return -1;
     }
     if (dlt_profile_check(profile, error))
         return -1;
-    dlt_profile_step(profile, entry, e->training.framework, &parameters);
+    dlt_profile_step(profile, target->entry, e->training.framework, &parameters);
     dlt_step_times(&sum, &parameters, &times);
     scale_units(e, parameters.device_factor);
-    dlt_graph_count(e->graph, training, &counts);
-    e->parameters = counts.total.parameters;
+    e->parameters = e->lowered->counts.total.parameters;
     dlt_run_fill(e, &times, parameters.device_factor * sum.backward_s, e->plan->gradient_bytes,
                  e->parameters);
     fill_spread(e, &sum, &parameters);
     e->basis = sum.basis;
     e->extrapolated = sum.extrapolated;
-    dlt_plan_memory(e->graph, &e->training, training, e->devices, threads, &e->memory);
+    e->memory = *dlt_lowered_memory(e->lowered, &e->training, e->devices);
     e->fits =
         judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
                                                                  : dlt_device_usable(&e->device));
+    return 0;
+}
+
+static int fill(struct dlt_estimate *e, struct dlt_prepared *prepared,
+                const struct dlt_profile *profile, const struct dlt_question *question,
+                struct dlt_error *error)
+{
+    const struct dlt_model *model = dlt_prepared_model(prepared);
+    struct dlt_target target;
+
+    e->training = model->training;
+    e->forward_only = question->forward_only;
+    e->model = strdup(model->name);
+    if (!e->model)
+        return dlt_fail_memory(error);
+    if (dlt_profile_target(profile, question->device, question->cpus, e->training.framework,
+                           &target, error) ||
+        choose_batch(e, question, error) ||
+        dlt_prepared_lower(prepared, e->batch, !e->forward_only,
+                           dlt_profile_threads(profile, target.entry), &e->lowered, error))
+        return -1;
+    e->graph = e->lowered->graph;
+    e->plan = e->lowered->plan;
+    e->device = *target.device;
+    e->software = *dlt_profile_software(profile, target.entry);
+    return price(e, profile, &target, question, error);
+}
+
+void dlt_estimate_destroy(struct dlt_estimate *estimate)
+{
+    if (!estimate)
+        return;
+    dlt_lowered_release(estimate->lowered);
+    free(estimate->unit);
+    free(estimate->model);
+    free(estimate);
+}
+
+int dlt_predict_prepared(struct dlt_prepared *prepared, const struct dlt_profile *profile,
+                         const struct dlt_question *question, struct dlt_estimate **estimate,
+                         struct dlt_error *error)
+{
+    struct dlt_estimate *e = calloc(1, sizeof *e);
+
+    *estimate = NULL;
+    if (!e)
+        return dlt_fail_memory(error);
+    if (fill(e, prepared, profile, question, error)) {
+        dlt_estimate_destroy(e);
+        return -1;
+    }
+    *estimate = e;
     return 0;
 }
 
@@ -131,42 +176,15 @@ int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile
                 const struct dlt_question *question, struct dlt_estimate **estimate,
                 struct dlt_error *error)
 {
-    struct dlt_estimate *e = calloc(1, sizeof *e);
-    size_t entry;
+    struct dlt_prepared *prepared;
+    int result;
 
     *estimate = NULL;
-    if (!e)
-        return dlt_fail_memory(error);
-    e->training = model->training;
-    e->forward_only = question->forward_only;
-    e->model = strdup(model->name);
-    if (!e->model) {
-        dlt_fail_memory(error);
-        goto fail;
-    }
-    if (dlt_profile_find(profile, question->device, question->cpus, &entry, error) ||
-        choose_batch(e, question, error))
-        goto fail;
-    e->device = *dlt_profile_device(profile, entry);
-    e->software = *dlt_profile_software(profile, entry);
-    if (price(e, model, profile, entry, question, error))
-        goto fail;
-    *estimate = e;
-    return 0;
-fail:
-    dlt_estimate_destroy(e);
-    return -1;
-}
-
-void dlt_estimate_destroy(struct dlt_estimate *estimate)
-{
-    if (!estimate)
-        return;
-    dlt_plan_destroy(estimate->plan);
-    dlt_graph_destroy(estimate->graph);
-    free(estimate->unit);
-    free(estimate->model);
-    free(estimate);
+    if (dlt_prepare(model, &prepared, error))
+        return -1;
+    result = dlt_predict_prepared(prepared, profile, question, estimate, error);
+    dlt_prepared_destroy(prepared);
+    return result;
 }
 
 double dlt_estimate_step_s(const struct dlt_estimate *estimate)

@@ -13,6 +13,7 @@
 struct query {
     const struct dlt_profile *profile;
     const struct dlt_file_entry *entry;
+    const struct dlt_device *device; /* the entry's, or one that nobody measured */
 };
 
 /* Spread that a derivation adds, of the log of the time; what each leaves out is in its comment. */
@@ -99,7 +100,7 @@ static struct dlt_price direct(const struct query *q, const struct dlt_record *a
 
     if (!find_section(q, &record, pass, &section))
         return nothing;
-    dlt_section_answer(&section, &q->entry->device, &record, &answer);
+    dlt_section_answer(&section, q->device, &record, &answer);
     return price_of(&section, &answer);
 }
 
@@ -133,7 +134,7 @@ static struct dlt_price backward_from_step(const struct query *q, const struct d
     if (!known(&forward) || !find_section(q, &record, DLT_STEP, &section))
         return nothing;
     record.optimizer = lightest(section.model.optimizers);
-    dlt_section_answer(&section, &q->entry->device, &record, &step);
+    dlt_section_answer(&section, q->device, &record, &step);
     update = dlt_section_update_cost(&section, &record, false) / step.cost_s;
     expected = step.seconds * fmin(dlt_section_cost(&section, &gradients) / step.cost_s, 1);
     seconds = step.seconds * fmax(1 - update, 0) - forward.seconds;
@@ -354,15 +355,17 @@ static double roofline(const struct query *q, const struct dlt_record *record)
 {
     const struct dlt_file_entry *e = q->entry;
     const double of_peak = 0.5, of_bandwidth = 0.75;
-    double peak = dlt_device_peak(&e->device, (int)record->dtype, (int)record->math, e->threads);
-    double plain = dlt_device_peak(&e->device, DLT_FLOAT32, DLT_IEEE, e->threads);
+    bool own_rates = q->device == &e->device;
+    double peak = dlt_device_peak(q->device, (int)record->dtype, (int)record->math, e->threads);
+    double plain = dlt_device_peak(q->device, DLT_FLOAT32, DLT_IEEE, e->threads);
     double rate = of_peak * peak;
-    double bandwidth = e->bytes_s > 0 ? e->bytes_s : of_bandwidth * e->device.memory_bandwidth;
+    double bandwidth =
+        own_rates && e->bytes_s > 0 ? e->bytes_s : of_bandwidth * q->device->memory_bandwidth;
     /* A clock around whole calls of a framework puts hundreds of microseconds under each. */
     double floor_s = e->floor_s > 0 ? fmin(e->floor_s, 20e-6) : e->threads > 0 ? 2e-6 : 5e-6;
     struct dlt_work work;
 
-    if (e->flops_s > 0)
+    if (own_rates && e->flops_s > 0)
         rate = e->flops_s * (peak > 0 && plain > 0 ? peak / plain : 1);
     dlt_record_work(record, &work);
     if (!(bandwidth > 0) || (work.flops > 0 && !(rate > 0)))
@@ -438,10 +441,11 @@ static struct dlt_price relative(const struct query *q, const struct dlt_record 
     return nothing;
 }
 
-void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
-                       const struct dlt_record *record, struct dlt_price *price)
+void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
+                          const struct dlt_device *device, const struct dlt_record *record,
+                          struct dlt_price *price)
 {
-    struct query q = {.profile = profile, .entry = &profile->entry[entry]};
+    struct query q = {.profile = profile, .entry = &profile->entry[entry], .device = device};
     double seconds;
 
     *price = nothing;
@@ -462,4 +466,10 @@ void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
                                     .extrapolated = 1};
     else
         *price = nothing;
+}
+
+void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
+                       const struct dlt_record *record, struct dlt_price *price)
+{
+    dlt_profile_price_on(profile, entry, &profile->entry[entry].device, record, price);
 }

@@ -23,6 +23,29 @@ const char *dlt_profile_path(const struct dlt_profile *profile);
 int dlt_profile_find(const struct dlt_profile *profile, const char *device, int threads,
                      size_t *entry, struct dlt_error *error);
 
+/* What answers for a device: an entry, and the hardware that it is asked about. */
+struct dlt_target {
+    size_t entry;
+    const struct dlt_device
+        *device; /* the entry's own, or the catalogue's; lives as long as both */
+};
+
+/*
+ * The target for a device name: the entry that measured it (as dlt_profile_find; of several
+ * softwares the framework's), else the general entry with the hardware features that the catalogue
+ * (device/catalogue.h, to be filled by the program) has of that name. Where there is neither, the
+ * error lists what the profile has.
+ */
+int dlt_profile_target(const struct dlt_profile *profile, const char *device, int threads,
+                       enum dlt_framework framework, struct dlt_target *target,
+                       struct dlt_error *error);
+
+/* How an entry answers for a device: measured on one of that very name, on one that the name may
+ * mean (a GRES type), by hardware features alone (a general entry), not at all. */
+enum dlt_answers { DLT_ANSWERS_NOT, DLT_ANSWERS_GENERAL, DLT_ANSWERS_MEANT, DLT_ANSWERS_NAMED };
+enum dlt_answers dlt_profile_answers(const struct dlt_profile *profile, size_t entry,
+                                     const char *device);
+
 struct dlt_price {
     double seconds; /* median */
     double sigma;   /* standard deviation of the log of the time, this operator's own error */
@@ -34,6 +57,11 @@ struct dlt_price {
  * known (basis cost model at the worst); seconds is NaN where nothing is. */
 void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
                        const struct dlt_record *record, struct dlt_price *price);
+
+/* The same on another device than the entry's: what a general entry makes of hardware features. */
+void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
+                          const struct dlt_device *device, const struct dlt_record *record,
+                          struct dlt_price *price);
 
 /*
  * Whether a section that was used so far turned out to be altered: its checksum is verified when it

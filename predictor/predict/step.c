@@ -62,31 +62,32 @@ static bool backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass)
     return true;
 }
 
-static int no_price(const struct dlt_profile *profile, size_t entry, const char *name,
+static int no_price(const struct dlt_target *target, const char *name,
                     const struct dlt_record *record, struct dlt_error *error)
 {
     return dlt_fail(error,
                     "%s: neither measurements nor hardware figures of %s give a time for %s; "
                     "benchmark this operator, or add the device to devices.conf",
-                    name, dlt_profile_device(profile, entry)->name, record->kind->name);
+                    name, target->device->name, record->kind->name);
 }
 
 struct unit_prices {
     struct dlt_price forward, backward;
 };
 
-static int price_unit(const struct dlt_profile *profile, size_t entry, const struct dlt_unit *unit,
-                      bool forward_only, struct unit_prices *prices, struct dlt_error *error)
+static int price_unit(const struct dlt_profile *profile, const struct dlt_target *target,
+                      const struct dlt_unit *unit, bool forward_only, struct unit_prices *prices,
+                      struct dlt_error *error)
 {
     struct dlt_record record = unit->record;
 
     prices->backward = (struct dlt_price){0};
-    dlt_profile_price(profile, entry, &record, &prices->forward);
+    dlt_profile_price_on(profile, target->entry, target->device, &record, &prices->forward);
     if (!forward_only && backward_pass(unit, &record.pass))
-        dlt_profile_price(profile, entry, &record, &prices->backward);
+        dlt_profile_price_on(profile, target->entry, target->device, &record, &prices->backward);
     if (isfinite(prices->forward.seconds) && isfinite(prices->backward.seconds))
         return 0;
-    return no_price(profile, entry, unit->name, &record, error);
+    return no_price(target, unit->name, &record, error);
 }
 
 static struct dlt_unit_times unit_times(const struct unit_prices *prices)
@@ -106,22 +107,22 @@ static struct dlt_unit_times unit_times(const struct unit_prices *prices)
     return times;
 }
 
-int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_plan *plan,
-                   bool forward_only, struct dlt_unit_times *unit, struct dlt_step_sum *sum,
-                   struct dlt_error *error)
+int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *target,
+                   const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
+                   struct dlt_step_sum *sum, struct dlt_error *error)
 {
     struct tally all = {0};
     struct unit_prices *prices = calloc(plan->unit_count + 1, sizeof *prices);
 
     if (!prices)
         return dlt_fail_memory(error);
-    *sum = (struct dlt_step_sum){.host_computes = dlt_profile_threads(profile, entry) > 0};
+    *sum = (struct dlt_step_sum){.host_computes = dlt_profile_threads(profile, target->entry) > 0};
     for (size_t i = 0; i < plan->unit_count; i++) {
         const struct dlt_unit *u = &plan->unit[i];
 
         if (u->same_as >= 0) {
             prices[i] = prices[u->same_as];
-        } else if (price_unit(profile, entry, u, forward_only, &prices[i], error)) {
+        } else if (price_unit(profile, target, u, forward_only, &prices[i], error)) {
             free(prices);
             return -1;
         }
@@ -140,9 +141,9 @@ int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct
     if (!forward_only && plan->update.kind) {
         struct dlt_price price;
 
-        dlt_profile_price(profile, entry, &plan->update, &price);
+        dlt_profile_price_on(profile, target->entry, target->device, &plan->update, &price);
         if (!isfinite(price.seconds))
-            return no_price(profile, entry, "optimizer", &plan->update, error);
+            return no_price(target, "optimizer", &plan->update, error);
         add_price(&all, &price, 1);
         sum->update_s = price.seconds;
         if (unit)

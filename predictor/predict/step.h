@@ -25,13 +25,13 @@ struct dlt_step_sum {
 };
 
 /*
- * Prices every unit of a plan on a profile's entry. unit: room for plan->unit_count + 1
+ * Prices every unit of a plan on a target. unit: room for plan->unit_count + 1
  * results, the last of them the update's; or NULL.
  * Fails where a unit cannot be priced at all (no features of the device), naming its node.
  */
-int dlt_step_price(const struct dlt_profile *profile, size_t entry, const struct dlt_plan *plan,
-                   bool forward_only, struct dlt_unit_times *unit, struct dlt_step_sum *sum,
-                   struct dlt_error *error);
+int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *target,
+                   const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
+                   struct dlt_step_sum *sum, struct dlt_error *error);
 
 /* Seconds of a forward pass, of forward + backward (one micro-batch), of the update. */
 struct dlt_step_times {
