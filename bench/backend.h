@@ -22,7 +22,7 @@
 #include "device/device.h"
 #include "graph/record.h"
 
-enum { DLBENCH_BACKEND_VERSION = 1, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
+enum { DLBENCH_BACKEND_VERSION = 2, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
 
 /* Outcomes of calls that take memory or depend on what the library behind the backend can do. All
  * but BENCH_OK fill the error. */
@@ -77,6 +77,18 @@ struct bench_layer_options {
 struct bench_training {
     enum dlt_optimizer optimizer;
     double learning_rate;
+};
+
+/* A device's state now; 0: unknown. */
+struct bench_circumstances {
+    double clock_hz, temperature_c, power_w;
+    bool disturbed; /* it is throttled, or other processes run on it */
+};
+
+/* What a library chose for a pass; "" and 0 where there is nothing to choose. */
+struct bench_choice {
+    char algorithm[32];
+    double workspace_bytes;
 };
 
 struct dlbench_backend {
@@ -145,6 +157,15 @@ struct dlbench_backend {
     double (*memory)(const struct bench_context *context);
     /* Frees every layer and tensor. */
     void (*reset)(struct bench_context *context);
+
+    /* The rest may be NULL. */
+
+    /* Free bytes of a device's own memory; NULL: layers live in the host's memory and run on its
+     * threads. */
+    double (*device_memory)(int device);
+    void (*circumstances)(struct bench_context *context, struct bench_circumstances *now);
+    void (*choice)(const struct bench_layer *layer, enum dlt_pass pass,
+                   struct bench_choice *choice);
 };
 
 #endif

@@ -149,6 +149,14 @@ double bench_memory_free(void)
     return cgroup > 0 && cgroup < machine ? cgroup : machine;
 }
 
+static double default_memory(const struct dlbench_backend *backend,
+                             const struct bench_session_options *options)
+{
+    if (backend->device_memory)
+        return 0.8 * backend->device_memory(options->device);
+    return options->host_memory_bytes > 0 ? options->host_memory_bytes : 0.5 * bench_memory_free();
+}
+
 int bench_session_open(const struct bench_session_options *options, struct bench_session *session,
                        struct dlt_error *error)
 {
@@ -165,11 +173,12 @@ int bench_session_open(const struct bench_session_options *options, struct bench
         return -1;
     open.cpus = session->cpus.cpu;
     open.threads = session->cpus.count;
-    if (!(open.memory_bytes > 0))
-        open.memory_bytes = 0.5 * bench_memory_free();
     if (session->backend->device_count() <= options->device)
         return dlt_fail(error, "%s: there is no device %d; it has %d", options->backend,
                         options->device, session->backend->device_count());
+    session->threads = session->backend->device_memory ? 0 : session->cpus.count;
+    if (!(open.memory_bytes > 0))
+        open.memory_bytes = default_memory(session->backend, options);
     if (session->backend->open(&open, &session->context, error))
         return -1;
     session->backend->describe(session->context, &session->device, &session->software);

@@ -12,14 +12,16 @@ struct bench_session {
     const struct dlbench_backend *backend;
     struct bench_context *context;
     struct bench_cpus cpus;
+    int threads; /* that layers run on; 0 on a device of its own, such as a GPU */
     struct dlt_device device;
     struct dlt_software software;
 };
 
 struct bench_session_options {
-    const char *backend; /* "onednn", "cuda" */
-    int device, threads; /* threads 0: all CPUs that the process may use */
-    double memory_bytes; /* 0: half of what is free */
+    const char *backend;      /* "onednn", "cuda" */
+    int device, threads;      /* threads 0: all CPUs that the process may use */
+    double memory_bytes;      /* 0: as below, or 80 % of what a device of its own has free */
+    double host_memory_bytes; /* 0: half of what is free */
     bool touch;
     uint64_t seed;
 };

@@ -262,7 +262,7 @@ static void fill_run(const struct bench_session *session, const struct dlt_model
     dlt_text_copy(run->unit, sizeof run->unit, "samples/s");
     run->pass = DLT_STEP;
     run->devices = run->nodes = 1;
-    run->threads = session->cpus.count;
+    run->threads = session->threads;
     run->batch = batch;
     run->sequence = model->training.seq;
     run->std_s = deviation(history->step, history->count);
@@ -305,7 +305,7 @@ static int run_job(const struct request *request, struct bench_session *session,
     int status = 0;
 
     if (bench_network_create(session->backend, session->context, job->model, job->batch,
-                             session->cpus.count, &network, error))
+                             session->threads, &network, error))
         return dlt_fail_in(error, "%s: ", job->spec);
     bench_progress_start(&progress, "network", bench_now(), 0, (double)job->steps, request->quiet);
     status = train(network, job->spec, job->steps, &progress, &history, error);

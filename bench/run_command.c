@@ -157,9 +157,12 @@ static void set_limits(struct request *request, const struct dlt_measure_header 
     double peak = dlt_device_peak(&header->device, DLT_FLOAT32, DLT_IEEE, request->sampler.threads);
 
     if (!isfinite(peak))
-        peak = 3e10 * request->sampler.threads;
+        peak = 3e10 * (request->sampler.threads > 0 ? request->sampler.threads : 100);
     request->sampler.most_macs = 10e-3 / 3 * peak / 2;
     request->sampler.most_bytes = 32 << 20;
+    /* A GPU's layers are as large as its bandwidth. */
+    if (request->sampler.threads == 0)
+        request->sampler.most_bytes = fmax(32 << 20, 1e-3 * header->device.memory_bandwidth);
 }
 
 static void describe(const struct bench_session *session, struct dlt_measure_header *header)
@@ -198,11 +201,13 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     describe(runner->session, &header);
     if (header.device.memory_bandwidth == 0)
         header.device.memory_bandwidth =
-            bench_runner_bandwidth(runner->session, request->session.memory_bytes);
+            bench_runner_bandwidth(runner->session, request->session.memory_bytes > 0
+                                                        ? request->session.memory_bytes
+                                                        : request->session.host_memory_bytes);
     if (bench_output_open(request->output, request->resume ? BENCH_OUTPUT_RESUME : BENCH_OUTPUT_NEW,
                           &header, &runner->output, error))
         return -1;
-    request->sampler.threads = runner->session->cpus.count;
+    request->sampler.threads = runner->session->threads;
     set_limits(request, &header);
     if (bench_sampler_create(&request->sampler, &runner->sampler, error))
         return -1;
@@ -245,7 +250,7 @@ int dlbench_run(int argc, char **argv)
     request.session.touch = true;
     request.session.seed = request.sampler.seed;
     if (request.session.memory_bytes == 0)
-        request.session.memory_bytes = default_memory();
+        request.session.host_memory_bytes = default_memory();
     status = bench_session_open(&request.session, &session, &error);
     if (status == 0)
         status = measure(&request, &runner, start_s, &error);
