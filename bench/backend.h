@@ -22,7 +22,7 @@
 #include "device/device.h"
 #include "graph/record.h"
 
-enum { DLBENCH_BACKEND_VERSION = 2, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
+enum { DLBENCH_BACKEND_VERSION = 3, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
 
 /* Outcomes of calls that take memory or depend on what the library behind the backend can do. All
  * but BENCH_OK fill the error. */
@@ -37,7 +37,7 @@ enum bench_status {
 enum bench_role {
     BENCH_INPUT,  /* index: which operand */
     BENCH_WEIGHT, /* convolution [out][in / groups][window], dense [out][in], norms' scale */
-    BENCH_BIAS,   /* norms' shift */
+    BENCH_BIAS,   /* norms' shift; index of this and of the weight: which, where there are several */
     BENCH_OUTPUT,
     BENCH_MASK,  /* dropout: what each element is multiplied by */
     BENCH_STATE, /* index: which array of the optimizer's state */
@@ -70,7 +70,25 @@ struct bench_layer_options {
     /* Sets of buffers that runs go through in turn; 0: as many as outgrow the caches. A layer with
      * given inputs has one. */
     int copies;
-    int axis; /* concat: the dimension, where inputs are given */
+    /* The rest where inputs are given. */
+    int axis;       /* concat, softmax: the dimension */
+    const char *op; /* the graph's operator: a record may stand for several ("scale", "neg") */
+    /* Elementwise functions: what the operands are broadcast to; reductions: the output's shape. */
+    const struct bench_shape *output;
+    unsigned reduced;          /* reductions: bit d is set where dimension d goes */
+    struct bench_layer *share; /* whose weights it uses; NULL: its own */
+};
+
+/*
+ * A tensor whose elements are another's in other places: element (i0, i1, ...) is element
+ * start + sum over d of (table[d] ? table[d][i_d] : i_d * stride[d]) of the other one in row-major
+ * order; where a table holds a negative number, zero.
+ */
+struct bench_map {
+    struct bench_shape shape;
+    int64_t start, stride[BENCH_RANK];
+    const int64_t *table[BENCH_RANK]; /* NULL: regular */
+    bool copy;                        /* has to have memory of its own */
 };
 
 /* How an optimizer moves the parameters. */
@@ -166,6 +184,22 @@ struct dlbench_backend {
     void (*circumstances)(struct bench_context *context, struct bench_circumstances *now);
     void (*choice)(const struct bench_layer *layer, enum dlt_pass pass,
                    struct bench_choice *choice);
+
+    /* What networks need besides views: elements in other places (permute, slice, pad, gather), and
+     * a parameter as a tensor. Without them such networks cannot be run. */
+    int (*map_create)(struct bench_context *context, struct bench_tensor *tensor,
+                      const struct bench_map *map, struct bench_layer **layer,
+                      struct bench_tensor **mapped, struct dlt_error *error);
+    int (*parameter_create)(struct bench_context *context, const struct bench_shape *shape,
+                            struct bench_layer **layer, struct bench_tensor **tensor,
+                            struct dlt_error *error);
+    /* Between the two calls layers and tensors get no memory; the second gives it to them, the same
+     * to what is never alive together. Layers then run in the order of a training step: forward
+     * in the order in which they were made, backward against it, updates. */
+    int (*plan_begin)(struct bench_context *context, struct dlt_error *error);
+    int (*plan_end)(struct bench_context *context, struct dlt_error *error);
+    /* After a plan: the most bytes that are alive at once, which no plan can go below. */
+    double (*memory_least)(const struct bench_context *context);
 };
 
 #endif
