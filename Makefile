@@ -214,7 +214,7 @@ install: all
 	$(INSTALL) -m 755 $(BUILD)/spank_dltime.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	$(INSTALL) -m 644 predictor/dltime.h $(DESTDIR)$(includedir)
 	$(INSTALL) -m 644 etc/models/*.json $(DESTDIR)$(datadir)/dltime/models
-	$(INSTALL) -m 644 etc/devices.conf $(DESTDIR)$(datadir)/dltime
+	$(INSTALL) -m 644 etc/devices.conf etc/quick.jsonl $(DESTDIR)$(datadir)/dltime
 	for f in $(wildcard etc/profiles/*.dlp); do \
 		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/profiles || exit 1; done
 	for f in $(wildcard etc/examples/*); do \

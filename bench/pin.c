@@ -79,7 +79,7 @@ int bench_cpus_find(int threads, struct bench_cpus *cpus, struct dlt_error *erro
     return cpus->count > 0 ? 0 : dlt_fail(error, "this process may use no CPU");
 }
 
-void bench_pin(int cpu)
+void bench_unpin(const struct bench_cpus *cpus)
 {
     size_t size = CPU_ALLOC_SIZE(BENCH_CPUS);
     cpu_set_t *set = CPU_ALLOC(BENCH_CPUS);
@@ -87,7 +87,16 @@ void bench_pin(int cpu)
     if (!set)
         return;
     CPU_ZERO_S(size, set);
-    CPU_SET_S((size_t)cpu, size, set);
+    for (int i = 0; i < cpus->count; i++)
+        CPU_SET_S((size_t)cpus->cpu[i], size, set);
     (void)sched_setaffinity(0, size, set);
     CPU_FREE(set);
+}
+
+void bench_pin(int cpu)
+{
+    static struct bench_cpus one = {.count = 1};
+
+    one.cpu[0] = cpu;
+    bench_unpin(&one);
 }

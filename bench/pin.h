@@ -29,5 +29,7 @@ int bench_cpus_first(const char *list);
 /* Binds the calling thread to one CPU. Not being allowed to is no error: the kernel then decides.
  */
 void bench_pin(int cpu);
+/* Binds the calling thread, and processes that it starts, to all of the CPUs again. */
+void bench_unpin(const struct bench_cpus *cpus);
 
 #endif

@@ -4,13 +4,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "command.h"
+#include "quick_networks.h"
 #include "runner.h"
 #include "summary.h"
 #include "timer.h"
 
-enum { OPTION_OPS = 256, OPTION_RESUME, OPTION_QUICK, OPTION_QUIET, OPTION_MEMORY };
+enum {
+    OPTION_OPS = 256,
+    OPTION_RESUME,
+    OPTION_QUICK,
+    OPTION_QUIET,
+    OPTION_MEMORY,
+    OPTION_PROFILE,
+    OPTION_JSON
+};
 
 static const struct option long_options[] = {
     {"backend", required_argument, NULL, 'b'},
@@ -24,6 +34,8 @@ static const struct option long_options[] = {
     {"output", required_argument, NULL, 'o'},
     {"resume", no_argument, NULL, OPTION_RESUME},
     {"quick", no_argument, NULL, OPTION_QUICK},
+    {"profile", required_argument, NULL, OPTION_PROFILE},
+    {"json", no_argument, NULL, OPTION_JSON},
     {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -39,21 +51,24 @@ static const char help[] =
     "  --samples N           configurations to measure (default 2000, or as many as the budget\n"
     "                        allows)\n"
     "  --time-budget TIME    stop after it: 90 (seconds), 15m, 2h, 1:30:00\n"
-    "  --quick               one minute: sustained rates, launch cost, then samples\n"
+    "  --quick               one minute: sustained rates, launch cost, the most telling\n"
+    "                        configurations, samples, and two networks into FILE's .runs.jsonl\n"
+    "  --profile PROFILE     measure where this profile of an earlier pass is least sure\n"
     "  --ops LIST            operators, as conv2d,dense (default: all)\n"
     "  --seed N              another choice of configurations (default 1)\n"
     "  --device N            device of the backend (default 0)\n"
     "  --threads N           CPU threads (default: the CPUs that this process may use)\n"
     "  --memory MIB          memory for tensors (default: 512, or 8 caches if that is more)\n"
+    "  --json                one object instead of the table\n"
     "  --quiet               no progress and no table\n";
 
 struct request {
     struct bench_session_options session;
     struct bench_sampler_options sampler;
-    const char *output;
+    const char *output, *profile;
     double budget_s; /* 0: none */
     int64_t samples; /* 0: not said */
-    bool resume, quick, quiet;
+    bool resume, quick, quiet, json;
 };
 
 /* Returns -1 to go on, or an exit status. */
@@ -106,6 +121,12 @@ static int read_option(struct request *request, int option)
         return -1;
     case OPTION_QUICK:
         request->quick = true;
+        return -1;
+    case OPTION_PROFILE:
+        request->profile = optarg;
+        return -1;
+    case OPTION_JSON:
+        request->json = true;
         return -1;
     case OPTION_QUIET:
         request->quiet = true;
@@ -173,27 +194,97 @@ static void describe(const struct bench_session *session, struct dlt_measure_hea
     snprintf(header->source, sizeof header->source, "dlbench %s (%s)", DLT_VERSION, DLT_COMMIT);
 }
 
+static void print_table(const struct request *request, const struct bench_runner *runner,
+                        const struct dlt_measure_header *header, double elapsed_s)
+{
+    printf("# dlbench %s, %s on %s, %d thread%s, seed %llu\n", DLT_VERSION,
+           header->software.backend, header->device.name, request->sampler.threads,
+           request->sampler.threads == 1 ? "" : "s", (unsigned long long)request->sampler.seed);
+    bench_summary_print(stdout, runner->output, &header->device, request->sampler.threads);
+    printf("# %llu samples in %.0f s; skipped: %zu for memory, %zu for time, %zu without an "
+           "implementation; %zu failed\n",
+           (unsigned long long)runner->done, elapsed_s, runner->no_memory, runner->slow,
+           runner->unsupported, runner->failed);
+}
+
+static void print_json(const struct request *request, const struct bench_runner *runner,
+                       const struct dlt_measure_header *header, double elapsed_s)
+{
+    struct json_object *object = json_object_new_object(), *skipped = json_object_new_object();
+
+    dlt_json_text(object, "output", request->output);
+    dlt_json_text(object, "device", header->device.name);
+    dlt_json_text(object, "backend", header->software.backend);
+    dlt_json_count(object, "threads", request->sampler.threads);
+    dlt_json_count(object, "seed", (double)request->sampler.seed);
+    dlt_json_count(object, "samples", (double)runner->done);
+    dlt_json_number(object, "elapsed_s", elapsed_s);
+    json_object_object_add(object, "interrupted", json_object_new_boolean(bench_signals_seen()));
+    dlt_json_count(skipped, "memory", (double)runner->no_memory);
+    dlt_json_count(skipped, "time", (double)runner->slow);
+    dlt_json_count(skipped, "unsupported", (double)runner->unsupported);
+    dlt_json_count(skipped, "failed", (double)runner->failed);
+    json_object_object_add(object, "skipped", skipped);
+    bench_summary_json(object, runner->output, &header->device, request->sampler.threads);
+    dlt_json_print(stdout, object);
+    json_object_put(object);
+}
+
 static void report(const struct request *request, const struct bench_runner *runner,
                    const struct dlt_measure_header *header, double elapsed_s)
 {
-    if (!request->quiet) {
-        printf("# dlbench %s, %s on %s, %d thread%s, seed %llu\n", DLT_VERSION,
-               header->software.backend, header->device.name, request->sampler.threads,
-               request->sampler.threads == 1 ? "" : "s", (unsigned long long)request->sampler.seed);
-        bench_summary_print(stdout, runner->output, &header->device, request->sampler.threads);
-        printf("# %llu samples in %.0f s; skipped: %zu for memory, %zu for time, %zu without an "
-               "implementation; %zu failed\n",
-               (unsigned long long)runner->done, elapsed_s, runner->no_memory, runner->slow,
-               runner->unsupported, runner->failed);
-    }
+    if (request->json)
+        print_json(request, runner, header, elapsed_s);
+    else if (!request->quiet)
+        print_table(request, runner, header, elapsed_s);
+    fflush(stdout); /* before the networks' own table */
     if (runner->failed)
         fprintf(stderr, "dlbench run: %zu measurements failed; the last: %s\n", runner->failed,
                 runner->failure);
 }
 
+/* What is measured, and how long. */
+static int prepare(struct request *request, struct bench_runner *runner, double start_s,
+                   const struct dlt_measure_header *header, struct bench_quick **quick,
+                   struct dlt_error *error)
+{
+    /* Of a quick run's time: configurations that tell most, and where operators end. */
+    const double telling = 0.7, operators = 0.85;
+
+    request->sampler.threads = runner->session->cpus.count;
+    set_limits(request, header);
+    if (bench_sampler_create(&request->sampler, &runner->sampler, error))
+        return -1;
+    if (request->quick) {
+        const struct bench_quick_options options = {
+            .peak =
+                dlt_device_peak(&header->device, DLT_FLOAT32, DLT_IEEE, request->sampler.threads),
+            .most_macs = 8 * request->sampler.most_macs,
+            .most_bytes = request->session.memory_bytes / 2,
+            .threads = request->sampler.threads};
+
+        if (bench_quick_create(&options, quick, error))
+            return -1;
+        runner->quick = *quick;
+        runner->quick_s = telling * request->budget_s;
+    }
+    if (request->profile && bench_chooser_create(request->profile, &header->device,
+                                                 request->sampler.threads, &runner->chooser, error))
+        return -1;
+    runner->clock_hz = header->device.clock_hz;
+    runner->samples = request->samples > 0    ? (uint64_t)request->samples
+                      : request->budget_s > 0 ? UINT64_MAX
+                                              : 2000;
+    runner->deadline_s = request->budget_s > 0
+                             ? start_s + (request->quick ? operators : 1) * request->budget_s
+                             : INFINITY;
+    return 0;
+}
+
 static int measure(struct request *request, struct bench_runner *runner, double start_s,
                    struct dlt_error *error)
 {
+    struct bench_quick *quick = NULL;
     struct dlt_measure_header header;
     struct bench_progress progress;
     int status;
@@ -201,41 +292,49 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     describe(runner->session, &header);
     if (header.device.memory_bandwidth == 0)
         header.device.memory_bandwidth =
-            bench_runner_bandwidth(runner->session, request->session.memory_bytes > 0
-                                                        ? request->session.memory_bytes
-                                                        : request->session.host_memory_bytes);
+            bench_runner_bandwidth(runner->session, request->session.memory_bytes);
     if (bench_output_open(request->output, request->resume ? BENCH_OUTPUT_RESUME : BENCH_OUTPUT_NEW,
                           &header, &runner->output, error))
         return -1;
-    request->sampler.threads = runner->session->threads;
-    set_limits(request, &header);
-    if (bench_sampler_create(&request->sampler, &runner->sampler, error))
-        return -1;
-    if (!request->quiet)
-        fprintf(stderr, "dlbench run: %s on %s, %d thread%s; writing %s\n", header.software.backend,
-                header.device.name, request->sampler.threads,
-                request->sampler.threads == 1 ? "" : "s", request->output);
-    runner->clock_hz = header.device.clock_hz;
-    runner->samples = request->samples > 0    ? (uint64_t)request->samples
-                      : request->budget_s > 0 ? UINT64_MAX
-                                              : 2000;
-    runner->deadline_s = request->budget_s > 0 ? start_s + request->budget_s : INFINITY;
-    runner->quick = request->quick;
-    bench_progress_start(&progress, "run", start_s, request->budget_s,
-                         runner->samples < UINT64_MAX ? (double)runner->samples : 0,
-                         request->quiet);
-    runner->progress = &progress; /* cppcheck-suppress autoVariables ; the run ends in this call */
-    status = bench_runner_run(runner, error);
-    bench_progress_end(&progress);
+    status = prepare(request, runner, start_s, &header, &quick, error);
+    if (status == 0) {
+        if (!request->quiet)
+            fprintf(stderr, "dlbench run: %s on %s, %d thread%s; writing %s\n",
+                    header.software.backend, header.device.name, request->sampler.threads,
+                    request->sampler.threads == 1 ? "" : "s", request->output);
+        bench_progress_start(&progress, "run", start_s, runner->deadline_s - start_s,
+                             runner->samples < UINT64_MAX ? (double)runner->samples : 0,
+                             request->quiet);
+        runner->progress = &progress; /* cppcheck-suppress autoVariables ; the run ends here */
+        status = bench_runner_run(runner, error);
+        bench_progress_end(&progress);
+    }
     if (status == 0)
         report(request, runner, &header, bench_now() - start_s);
+    bench_quick_destroy(quick);
     return status;
+}
+
+/* The networks of a quick run, by `dlbench network`: a process of its own has all the memory. */
+static int train_networks(const struct request *request, double peak, const struct bench_cpus *cpus,
+                          struct dlt_error *error)
+{
+    const struct bench_quick_networks networks = {.backend = request->session.backend,
+                                                  .device = request->session.device,
+                                                  .threads = request->session.threads,
+                                                  .cpus = cpus,
+                                                  .peak = peak,
+                                                  .output = request->output,
+                                                  .quiet = request->quiet || request->json};
+
+    return bench_quick_networks_run(&networks, error);
 }
 
 int dlbench_run(int argc, char **argv)
 {
     struct request request = {.sampler = {.seed = 1}};
-    double start_s = bench_now();
+    double start_s = bench_now(), peak = NAN;
+    static struct bench_cpus cpus;
     struct bench_session session;
     struct bench_runner runner = {.session = &session};
     struct dlt_error error;
@@ -250,13 +349,19 @@ int dlbench_run(int argc, char **argv)
     request.session.touch = true;
     request.session.seed = request.sampler.seed;
     if (request.session.memory_bytes == 0)
-        request.session.host_memory_bytes = default_memory();
+        request.session.memory_bytes = default_memory();
     status = bench_session_open(&request.session, &session, &error);
-    if (status == 0)
+    if (status == 0) {
+        peak = dlt_device_peak(&session.device, DLT_FLOAT32, DLT_IEEE, session.cpus.count);
+        cpus = session.cpus;
         status = measure(&request, &runner, start_s, &error);
+    }
     bench_output_close(runner.output);
     bench_sampler_destroy(runner.sampler);
+    bench_chooser_destroy(runner.chooser);
     bench_session_close(&session);
+    if (status == 0 && request.quick && !bench_signals_seen())
+        status = train_networks(&request, peak, &cpus, &error);
     if (status)
         return bench_fail("run", &error);
     if (!bench_signals_seen())

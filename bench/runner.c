@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "quick.h"
 #include "timer.h"
 
 static bool stops(const struct bench_runner *runner)
@@ -30,6 +29,28 @@ static double clock_now(const struct bench_runner *runner)
         fclose(file);
     }
     return khz > 0 ? 1e3 * khz : runner->clock_hz;
+}
+
+/* What the device and its libraries did for a row. */
+static void add_circumstances(struct bench_runner *runner, const struct bench_layer *layer,
+                              struct dlt_measurement *row)
+{
+    const struct dlbench_backend *backend = runner->session->backend;
+    struct bench_circumstances now = {.clock_hz = 0};
+    struct bench_choice choice = {.workspace_bytes = 0};
+
+    if (backend->circumstances)
+        backend->circumstances(runner->session->context, &now);
+    else
+        now.clock_hz = clock_now(runner);
+    if (backend->choice)
+        backend->choice(layer, row->record.pass, &choice);
+    row->clock_hz = now.clock_hz;
+    row->temperature_c = now.temperature_c;
+    row->power_w = now.power_w;
+    row->disturbed = row->disturbed || now.disturbed;
+    dlt_text_copy(row->algorithm, sizeof row->algorithm, choice.algorithm);
+    row->workspace_bytes = choice.workspace_bytes;
 }
 
 static void note_failure(struct bench_runner *runner, const struct dlt_error *error)
@@ -85,7 +106,7 @@ static int measure_pass(struct bench_runner *runner, struct bench_layer *layer,
     row.std_s = times.std_s;
     row.repeats = times.repeats;
     row.disturbed = times.disturbed;
-    row.clock_hz = clock_now(runner);
+    add_circumstances(runner, layer, &row);
     return bench_output_add(runner->output, &row, error);
 }
 
@@ -136,22 +157,50 @@ static int measure_sample(struct bench_runner *runner, const struct bench_sample
     return status < 0 ? -1 : 0;
 }
 
-/* Repeats of half a second: what the device sustains, not what it does for a moment. */
+/* A repeat lasts as long as its item says where the whole has a minute, and less where it has less:
+ * what the device sustains, not what it does for a moment. */
 static int measure_quick(struct bench_runner *runner, struct dlt_error *error)
 {
-    struct bench_timer_settings settings = bench_timer_defaults;
-    double peak = dlt_device_peak(&runner->session->device, DLT_FLOAT32, DLT_IEEE,
-                                  runner->session->cpus.count);
-    struct bench_sample sample = {.pass = {DLT_FORWARD}, .pass_count = 1};
+    const double whole_s = 60, most_s = 2;
+    double scale = runner->quick_s > 0 ? fmin(runner->quick_s / whole_s, 1) : 1;
+    double end_s = runner->quick_s > 0 ? bench_now() + runner->quick_s : INFINITY;
 
-    settings.repeat_s = 0.5;
-    settings.limit_s = 2;
     for (size_t i = 0;
-         !stops(runner) && bench_quick_at(i, peak, runner->session->cpus.count, &sample.record);
-         i++)
-        if (!is_measured(runner, &sample) && measure_sample(runner, &sample, &settings, error))
+         i < bench_quick_count(runner->quick) && !stops(runner) && bench_now() < end_s; i++) {
+        struct bench_timer_settings settings = bench_timer_defaults;
+        double repeat_s;
+        const struct bench_sample *sample = bench_quick_at(runner->quick, i, &repeat_s);
+
+        settings.repeat_s = fmax(settings.repeat_s, scale * repeat_s);
+        settings.limit_s = repeat_s > 0 ? most_s : settings.limit_s;
+        if (!is_measured(runner, sample) && measure_sample(runner, sample, &settings, error))
             return -1;
+    }
     return 0;
+}
+
+/* The sample of that number, or the one of a few of the same operator that teaches most. */
+static int draw_sample(struct bench_runner *runner, uint64_t index, struct bench_sample *best,
+                       struct dlt_error *error)
+{
+    enum { CANDIDATES = 16 };
+    struct bench_sample sample;
+    double worth, most = -1;
+
+    if (!runner->chooser) {
+        bench_sampler_at(runner->sampler, index, best);
+        return 0;
+    }
+    for (int i = 0; i < CANDIDATES; i++) {
+        bench_sampler_candidate(runner->sampler, index, i, &sample);
+        worth =
+            is_measured(runner, &sample) ? 0 : bench_chooser_sample_worth(runner->chooser, &sample);
+        if (worth > most) {
+            most = worth;
+            *best = sample;
+        }
+    }
+    return bench_chooser_add(runner->chooser, &best->record, error);
 }
 
 int bench_runner_run(struct bench_runner *runner, struct dlt_error *error)
@@ -160,8 +209,12 @@ int bench_runner_run(struct bench_runner *runner, struct dlt_error *error)
 
     if (runner->quick && measure_quick(runner, error))
         return -1;
+    for (size_t i = 0; runner->chooser && i < bench_output_count(runner->output); i++)
+        if (bench_chooser_add(runner->chooser, &bench_output_at(runner->output, i)->record, error))
+            return -1;
     for (; runner->done < runner->samples && !stops(runner); runner->done++) {
-        bench_sampler_at(runner->sampler, runner->done, &sample);
+        if (draw_sample(runner, runner->done, &sample, error))
+            return -1;
         if (!is_measured(runner, &sample) &&
             measure_sample(runner, &sample, &bench_timer_defaults, error))
             return -1;
@@ -182,7 +235,7 @@ double bench_runner_bandwidth(struct bench_session *session, double memory_bytes
     record.u.rowwise.columns = 1024;
     /* Input and output: 8 KiB a row, at most 256 MiB. */
     record.u.rowwise.rows = (int64_t)fmin(32768, 0.75 * memory_bytes / 8192);
-    record.threads = session->cpus.count;
+    record.threads = session->threads;
     if (record.u.rowwise.rows < 1)
         return 0;
     dlt_record_work(&record, &work);

@@ -4,9 +4,11 @@
 #ifndef DLBENCH_RUNNER_H
 #define DLBENCH_RUNNER_H
 
+#include "choose.h"
 #include "load.h"
 #include "output.h"
 #include "progress.h"
+#include "quick.h"
 #include "sampler.h"
 
 struct bench_runner {
@@ -17,7 +19,10 @@ struct bench_runner {
     double clock_hz;   /* of the device, where the CPU's own cannot be read */
     double deadline_s; /* on the monotonic clock; INFINITY: none */
     uint64_t samples;
-    bool quick; /* the telling configurations first */
+    const struct bench_quick *quick; /* the telling configurations first; NULL: none */
+    double quick_s;                  /* time for them; 0: as much as they take */
+    /* Where there is one, each sample is the best of a few; NULL: samples as they are drawn. */
+    struct bench_chooser *chooser;
 
     /* Counted here. */
     uint64_t done;                               /* samples, those of an earlier run included */

@@ -205,3 +205,13 @@ void bench_sampler_at(const struct bench_sampler *sampler, uint64_t index,
     /* One in eight, one of the network's and one of the others in each sixteen. */
     sample->record.cache = before % 16 == 4 || before % 16 == 15 ? DLT_CACHE_WARM : DLT_CACHE_COLD;
 }
+
+void bench_sampler_candidate(const struct bench_sampler *sampler, uint64_t index, int candidate,
+                             struct bench_sample *sample)
+{
+    /* Far behind what any run reaches, and at the same operator's turn. */
+    const uint64_t apart = (uint64_t)1 << 32;
+
+    bench_sampler_at(sampler, index + (uint64_t)sampler->turns * apart * (uint64_t)(candidate + 1),
+                     sample);
+}

@@ -46,6 +46,11 @@ int bench_sampler_check_ops(const char *ops, struct dlt_error *error);
 void bench_sampler_at(const struct bench_sampler *sampler, uint64_t index,
                       struct bench_sample *sample);
 
+/* One of many samples of the operator whose turn `index` is, of the largest size that there is;
+ * candidate: from 0. Follows from the seed and the two numbers alone. */
+void bench_sampler_candidate(const struct bench_sampler *sampler, uint64_t index, int candidate,
+                             struct bench_sample *sample);
+
 /* Networks that samples are drawn around. */
 size_t bench_sampler_networks(const struct bench_sampler *sampler);
 
