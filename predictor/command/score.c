@@ -212,12 +212,15 @@ static void print_line(const struct score_key *key, const struct point *point, s
                        size_t skipped)
 {
     struct summary s = summarise(point, count);
+    char r2[16] = "-"; /* one row, or rows of one time, have none */
 
+    if (isfinite(s.r2))
+        snprintf(r2, sizeof r2, "%.4f", s.r2);
     printf("%-28.28s %-16.16s %-15s %-9s %-10s %7zu", key->device, key->op, key->pass, key->dtype,
            dlt_basis_name(key->basis), count);
     if (count)
-        printf(" %10.4g %6.1f %% %6.1f %% %7.4f %5.1f %% %6.1f %%", s.rmse * 1e3, 100 * s.mape,
-               100 * s.median_ape, s.r2, 100 * s.coverage, 100 * s.width);
+        printf(" %10.4g %6.1f %% %6.1f %% %7s %5.1f %% %6.1f %%", s.rmse * 1e3, 100 * s.mape,
+               100 * s.median_ape, r2, 100 * s.coverage, 100 * s.width);
     if (skipped)
         printf("  %zu skipped", skipped);
     putchar('\n');

@@ -370,6 +370,14 @@ static const struct dlt_record_kind *find_kind(struct json_object *op)
     return NULL;
 }
 
+/* No operator takes less or more: one such time would outweigh all others. */
+static bool is_possible_time(double seconds)
+{
+    const double shortest_s = 1e-9, longest_s = 86400;
+
+    return seconds >= shortest_s && seconds <= longest_s;
+}
+
 enum dlt_parsed dlt_parse_measurement(struct json_object *object,
                                       struct dlt_measurement *measurement, struct dlt_error *error)
 {
@@ -389,7 +397,8 @@ enum dlt_parsed dlt_parse_measurement(struct json_object *object,
     parsed = parse_record(object, &measurement->record, error);
     if (parsed == DLT_PARSED)
         parsed = dlt_parse_members(object, dlt_row_members, measurement, error);
-    if (parsed == DLT_PARSED && !(measurement->median_s > 0))
-        return (enum dlt_parsed)dlt_fail(error, "median_ms: has to be more than 0");
+    if (parsed == DLT_PARSED && !is_possible_time(measurement->median_s))
+        return (enum dlt_parsed)dlt_fail(
+            error, "median_ms: has to be from 0.000001 (a nanosecond) to 86400000 (a day)");
     return parsed;
 }

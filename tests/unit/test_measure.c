@@ -218,7 +218,10 @@ static void a_row_that_is_wrong_is_told_by_file_line_and_field(void **state)
                      "median_ms: is missing");
     expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
                      "\"median_ms\":0}\n",
-                     "median_ms: has to be more than 0");
+                     "median_ms: has to be from 0.000001 (a nanosecond) to 86400000 (a day)");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":1e300}\n",
+                     "median_ms: has to be from");
     expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
                      "\"median_ms\":-1}\n",
                      "median_ms: has to be a number of at least 0, not -1");

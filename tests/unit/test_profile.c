@@ -29,23 +29,43 @@ static struct dlt_corpus small_corpus(void)
     return corpus;
 }
 
-static char *write_bytes(const void *bytes, size_t size)
-{
-    char *path = strdup("/tmp/dltime-test-profile-XXXXXX");
-    int fd = mkstemp(path);
+/* The one file that every test here writes; removed at the end also where a test failed. */
+static char folder[] = "/tmp/dltime-test-profile-XXXXXX";
+static char path[sizeof folder + 16];
 
-    assert_true(fd >= 0);
-    assert_true(write(fd, bytes, size) == (ssize_t)size);
-    close(fd);
-    return path;
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(path, sizeof path, "%s/paper.dlp", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(path);
+    return rmdir(folder);
+}
+
+static void write_bytes(const void *bytes, size_t size)
+{
+    FILE *file = fopen(path, "wb");
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
 }
 
 /* Loads bytes as a file and uses every section; -1 and the sentence where anything is refused. */
 static int use(const void *bytes, size_t size, struct dlt_error *error)
 {
-    char *path = write_bytes(bytes, size);
     struct dlt_profile *profile = NULL;
-    int result = dlt_profile_load(path, &profile, error);
+    int result;
+
+    write_bytes(bytes, size);
+    result = dlt_profile_load(path, &profile, error);
 
     for (size_t e = 0; result == 0 && e < dlt_profile_entry_count(profile); e++) {
         struct dlt_random random;
@@ -62,8 +82,6 @@ static int use(const void *bytes, size_t size, struct dlt_error *error)
     if (result == 0)
         result = dlt_profile_check(profile, error);
     dlt_profile_destroy(profile);
-    unlink(path);
-    free(path);
     return result;
 }
 
@@ -76,11 +94,9 @@ static void what_was_written_is_read_back(void **state)
     struct dlt_profile_writer writer = {0};
     struct dlt_profile *profile;
     struct dlt_error error;
-    char path[] = "/tmp/dltime-test-profile-XXXXXX";
     size_t entry = 9;
 
     (void)state;
-    close(mkstemp(path));
     assert_int_equal(dlt_train(&corpus, &settings, &writer, &error), 0);
     assert_int_equal(dlt_profile_writer_step(&writer, 1, DLT_PYTORCH, &known), 0);
     assert_int_equal(dlt_profile_writer_save(&writer, path, &error), 0);
@@ -98,7 +114,6 @@ static void what_was_written_is_read_back(void **state)
     assert_near(found.networks, 0, 0);
     assert_near(found.device_factor, 1, 0);
     dlt_profile_destroy(profile);
-    unlink(path);
     dlt_corpus_clear(&corpus);
 }
 
@@ -258,5 +273,5 @@ int main(void)
         cmocka_unit_test(forged_contents_do_no_harm),
     };
 
-    return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("profile", tests, make_folder, remove_folder);
 }
