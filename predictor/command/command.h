@@ -17,6 +17,7 @@ int command_devices(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
 int command_models(int argc, char **argv);
 int command_predict(int argc, char **argv);
+int command_scaling(int argc, char **argv);
 int command_train(int argc, char **argv);
 
 /* Prints "dltime COMMAND: sentence" to stderr; returns COMMAND_FAILED. */

@@ -52,6 +52,14 @@ struct dlt_software {
  */
 double dlt_device_peak(const struct dlt_device *device, int dtype, int math, int threads);
 
+/*
+ * What of that peak programs reach alike on every architecture, for comparing devices: a Kepler
+ * multiprocessor issues to 128 of its 192 cores unless instructions pair up (Kepler GK110
+ * whitepaper: four schedulers of 32 lanes), and a Tesla K40 runs at 745 MHz unless somebody sets its
+ * application clocks higher (BD-06902-001, board specification). Else as dlt_device_peak.
+ */
+double dlt_device_reach(const struct dlt_device *device, int dtype, int math, int threads);
+
 /* Bytes that programs can allocate on a device: usable_bytes, or the data sheet's. 0: unknown. */
 double dlt_device_usable(const struct dlt_device *device);
 
@@ -64,6 +72,10 @@ double dlt_device_usable(const struct dlt_device *device);
  * a full card.
  */
 bool dlt_device_matches(const char *device_name, const char *name);
+
+/* Whether two names give the same model, whatever their forms and memory sizes: every A100 is one
+ * family. */
+bool dlt_device_same_model(const char *one, const char *other);
 
 /*
  * The device that this process runs on, for a CPU benchmark: model name, ISA, sockets, cores,

@@ -156,3 +156,12 @@ bool dlt_device_matches(const char *device_name, const char *name)
            forms_agree(device.form, asked.form) &&
            (!device.memory_gb || !asked.memory_gb || device.memory_gb == asked.memory_gb);
 }
+
+bool dlt_device_same_model(const char *one, const char *other)
+{
+    struct parts a, b;
+
+    take_apart(one, &a);
+    take_apart(other, &b);
+    return strcmp(a.model, b.model) == 0;
+}

@@ -42,6 +42,10 @@ struct dlt_run {
 /* The framework that a run's text begins with ("PyTorch 2.1.0"), or DLT_FRAMEWORK_NONE. */
 enum dlt_framework dlt_run_framework(const struct dlt_run *run);
 
+/* Seconds of the forward pass or the step that a run tells: timed, or from a throughput in units of
+ * samples, or of tokens where the sequence is known. NaN where neither is told. */
+double dlt_run_seconds(const struct dlt_run *run);
+
 /* A run's network with what the row says about its training, as a SPEC:
  * "resnet50,framework=...,batch=...". False where it does not fit. */
 bool dlt_run_spec(const struct dlt_run *run, char *spec, size_t size);
@@ -71,6 +75,9 @@ const struct dlt_measure_header *dlt_measure_header(const struct dlt_measure_rea
  */
 int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *measurement,
                      struct dlt_run *run, struct dlt_error *error);
+/* A number of the row last read by its member's name, for columns that struct dlt_run has no field
+ * for; NaN where the row has no such number. */
+double dlt_measure_number(const struct dlt_measure_reader *reader, const char *name);
 bool dlt_measure_cut(const struct dlt_measure_reader *reader);
 /* Bytes (uncompressed) up to and with the newline of the last whole line read: where a plain file
  * that was cut can be cut off cleanly and continued. */

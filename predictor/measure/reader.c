@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -295,6 +296,15 @@ int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *
             got = read_row(reader, line, length, whole, measurement, run, error);
     } while (got == 0);
     return got > 0 ? 1 : dlt_fail_in(error, "%s: line %zu: ", reader->path, reader->line);
+}
+
+double dlt_measure_number(const struct dlt_measure_reader *reader, const char *name)
+{
+    struct json_object *value = dlt_member_find(reader->object, name);
+
+    if (!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int))
+        return NAN;
+    return json_object_get_double(value);
 }
 
 bool dlt_measure_cut(const struct dlt_measure_reader *reader)
