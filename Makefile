@@ -57,9 +57,9 @@ LIB_OBJ     := $(call objects,predictor/base/*.c predictor/graph/*.c predictor/l
 LEARN_OBJ   := $(call objects,predictor/learn/*.c)
 COMMAND_OBJ := $(call objects,predictor/command/*.c)
 ADVISE_OBJ  := $(call objects,plugin/advise/*.c)
-SPANK_OBJ   := $(call objects,plugin/spank/*.c plugin/advise/owner.c)
+SPANK_OBJ   := $(call objects,plugin/spank/*.c plugin/advise/owner.c plugin/advise/tell.c)
 SLURM_ADVISE_OBJ   := $(filter-out %/snapshot_main.o,$(call objects,plugin/slurm/*.c))
-SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o,$(call objects,plugin/slurm/*.c))
+SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o %/options_api.o,$(call objects,plugin/slurm/*.c))
 BENCH_OBJ   := $(call objects,bench/*.c)
 BENCH_PART_OBJ := $(filter-out %/main.o %_command.o,$(BENCH_OBJ))
 ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
@@ -144,6 +144,12 @@ $(BUILD)/tests/test_onnx_oracle: $(BUILD)/obj/tests/unit/test_onnx_oracle.o \
 		$(BUILD)/onnx/onnx.pb-c.o $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -lprotobuf-c $(LIB_LIBS)
+endif
+
+# Its output-dimension functions need no device; the test opens the library at run time.
+ifneq ($(and $(CUDNN_INCLUDE),$(CUDNN_LIB)),)
+$(BUILD)/obj/tests/unit/test_shapes_cudnn.o: ALL_CFLAGS += -DCUDNN_LIB='"$(CUDNN_LIB)"' \
+	-isystem $(CUDNN_INCLUDE) -isystem $(CUDA_HOME)/include
 endif
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
