@@ -31,18 +31,18 @@ struct evaluation {
 };
 
 /* How well an entry stands for a file's device, software and threads; < 0: not at all. Timing
- * conventions are never mixed. */
+ * conventions are never mixed; a general entry is the last resort. */
 static int likeness(const struct evaluation *v, size_t entry, int threads)
 {
     const struct dlt_software *mine = dlt_profile_software(v->profile, entry);
     const struct dlt_software *theirs = &v->header->software;
-    const char *name = dlt_profile_device(v->profile, entry)->name;
-    bool same_device = strcmp(name, v->header->device.name) == 0;
+    enum dlt_answers answers = dlt_profile_answers(v->profile, entry, v->header->device.name);
 
-    if (mine->timing != theirs->timing ||
-        (!same_device && !dlt_device_matches(name, v->header->device.name)))
+    if (mine->timing != theirs->timing || answers == DLT_ANSWERS_NOT ||
+        (answers == DLT_ANSWERS_GENERAL &&
+         (dlt_profile_threads(v->profile, entry) > 0) != (threads > 0)))
         return -1;
-    return 8 * same_device + 4 * (dlt_profile_threads(v->profile, entry) == threads) +
+    return 8 * (int)answers + 4 * (dlt_profile_threads(v->profile, entry) == threads) +
            2 * (strcmp(mine->framework, theirs->framework) == 0) +
            (strcmp(mine->backend, theirs->backend) == 0);
 }
@@ -62,6 +62,15 @@ static bool find_entry(const struct evaluation *v, int threads, size_t *entry)
     return best >= 0;
 }
 
+/* A general entry answers for the hardware that the file's header describes. */
+static const struct dlt_device *hardware(const struct evaluation *v, size_t entry)
+{
+    enum dlt_answers answers = dlt_profile_answers(v->profile, entry, v->header->device.name);
+
+    return answers == DLT_ANSWERS_GENERAL ? &v->header->device
+                                          : dlt_profile_device(v->profile, entry);
+}
+
 static int score_operator(struct evaluation *v, const struct dlt_measurement *m)
 {
     const struct dlt_record *record = &m->record;
@@ -75,26 +84,13 @@ static int score_operator(struct evaluation *v, const struct dlt_measurement *m)
     dlt_text_copy(key.pass, sizeof key.pass, dlt_pass_names[record->pass]);
     dlt_text_copy(key.dtype, sizeof key.dtype, dlt_dtype_names[record->dtype]);
     if (find_entry(v, record->threads, &entry))
-        dlt_profile_price(v->profile, entry, record, &price);
+        dlt_profile_price_on(v->profile, entry, hardware(v, entry), record, &price);
     key.basis = price.basis;
     if (!isfinite(price.seconds) || !(m->median_s > 0))
         return scores_skip(v->scores, &key);
     spread = exp(central90 * price.sigma);
     return scores_add(v->scores, &key, m->median_s, price.seconds, price.seconds / spread,
                       price.seconds * spread);
-}
-
-static double seen_in_run(const struct dlt_run *run)
-{
-    double samples = (double)run->batch * (run->devices > 0 ? run->devices : 1);
-
-    if (run->pass == DLT_FORWARD && run->forward_s > 0)
-        return run->forward_s;
-    if (run->step_s > 0)
-        return run->step_s;
-    if (run->forward_s > 0 && run->backward_s > 0)
-        return run->forward_s + run->backward_s;
-    return run->throughput > 0 ? samples / run->throughput : NAN;
 }
 
 static int score_run(struct evaluation *v, const struct dlt_run *run)
@@ -107,7 +103,7 @@ static int score_run(struct evaluation *v, const struct dlt_run *run)
                                     .forward_only = run->pass == DLT_FORWARD};
     struct dlt_model *model = NULL;
     struct dlt_estimate *estimate = NULL;
-    double seen = seen_in_run(run);
+    double seen = dlt_run_seconds(run);
     struct dlt_error why;
     char spec[512];
     int result;

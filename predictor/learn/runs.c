@@ -7,80 +7,148 @@
 
 #include "base/error.h"
 #include "base/known.h"
+#include "device/catalogue.h"
 #include "learn/steps.h"
+#include "predict/prepare.h"
 
-/* One run with what it takes to be a case. */
+/* One time of a run with what it takes to be a case. */
 struct candidate {
     struct dlt_step_case step;
     enum dlt_framework framework;
     size_t entry;
-    const char *model;
+    const char *model, *device;
 };
 
-static bool find_entry(const struct dlt_profile *profile, const struct dlt_run *run, size_t *entry)
+struct candidates {
+    struct candidate *item;
+    size_t count;
+};
+
+/* What answers for a run's device: its own entry, and a general one. */
+enum { TARGETS = 2, TIMES = 2 };
+
+static bool is_own(const struct dlt_profile *profile, size_t entry, const struct dlt_run *run)
 {
-    for (size_t i = 0; i < dlt_profile_entry_count(profile); i++) {
-        if (strcmp(dlt_profile_device(profile, i)->name, run->device) == 0 &&
-            dlt_profile_threads(profile, i) == run->threads) {
-            *entry = i;
-            return true;
-        }
-    }
-    return false;
+    return !profile->entry[entry].general &&
+           strcmp(dlt_profile_device(profile, entry)->name, run->device) == 0 &&
+           dlt_profile_threads(profile, entry) == run->threads;
 }
 
-/* Prices the run's network. -1 with a sentence where its SPEC cannot be read or priced. */
+/* The hardware of a run: as one of the entries has it, or as the catalogue does. */
+static const struct dlt_device *hardware(const struct dlt_profile *profile,
+                                         const struct dlt_run *run)
+{
+    for (size_t i = 0; i < dlt_profile_entry_count(profile); i++)
+        if (is_own(profile, i, run))
+            return dlt_profile_device(profile, i);
+    return run->threads > 0 ? NULL : dlt_catalogue_find(run->device);
+}
+
+/* Of several entries of a device, the one of the run's framework; the first of them otherwise. */
+static size_t find_targets(const struct dlt_profile *profile, const struct dlt_run *run,
+                           struct dlt_target target[TARGETS])
+{
+    const char *framework = dlt_framework_names[dlt_run_framework(run)];
+    const struct dlt_device *device = hardware(profile, run);
+    bool found[TARGETS] = {false};
+    struct dlt_target best[TARGETS];
+    size_t count = 0;
+
+    for (size_t i = 0; i < dlt_profile_entry_count(profile) && device; i++) {
+        bool general = profile->entry[i].general != 0;
+        const char *software = dlt_profile_software(profile, i)->framework;
+
+        if (!general && !is_own(profile, i, run))
+            continue;
+        if (found[general] && strncmp(software, framework, strlen(framework)) != 0)
+            continue;
+        found[general] = true;
+        best[general] = (struct dlt_target){i, device};
+    }
+    for (int general = 0; general < TARGETS; general++)
+        if (found[general])
+            target[count++] = best[general];
+    return count;
+}
+
+/* Prices a run's network. -1 with a sentence where its SPEC cannot be read or priced. */
 static int price_run(const struct dlt_profile *profile, const struct dlt_run *run,
-                     struct candidate *c, struct dlt_error *error)
+                     const struct dlt_target *target, struct dlt_step_sum *sum,
+                     struct dlt_error *error)
 {
     struct dlt_model *model = NULL;
-    struct dlt_graph *graph = NULL;
-    struct dlt_plan *plan = NULL;
-    const struct dlt_target target = {c->entry, dlt_profile_device(profile, c->entry)};
+    struct dlt_prepared *prepared = NULL;
+    struct dlt_lowered *lowered = NULL;
+    bool training = run->pass != DLT_FORWARD;
     char spec[512];
     int result = -1;
 
     if (!dlt_run_spec(run, spec, sizeof spec))
         return dlt_fail(error, "%s: longer than a SPEC may be", run->model);
     if (dlt_model_load(spec, NULL, &model, error) == 0 &&
-        dlt_model_graph(model, run->batch, &graph, error) == 0 &&
-        dlt_lower(graph, &model->training, !c->step.forward_only, run->threads, &plan, error) == 0)
-        result =
-            dlt_step_price(profile, &target, plan, c->step.forward_only, NULL, &c->step.sum, error);
-    dlt_plan_destroy(plan);
-    dlt_graph_destroy(graph);
+        dlt_prepare(model, &prepared, error) == 0 &&
+        dlt_prepared_lower(prepared, run->batch, training, run->threads, &lowered, error) == 0 &&
+        dlt_step_price(profile, target, lowered->plan, !training, NULL, sum, error) == 0) {
+        sum->kept_bytes =
+            training ? dlt_lowered_memory(lowered, &model->training, 1)->activations : 0;
+        result = 0;
+    }
+    dlt_lowered_release(lowered);
+    dlt_prepared_destroy(prepared);
     dlt_model_destroy(model);
     return result;
 }
 
-/* Whether a run can tell about steps: one device, a time, a batch, nothing odd about it. */
-static bool usable(const struct dlt_run *run, struct candidate *c)
+/* The times that a run tells: none where it is of several devices or odd. */
+static size_t times_of(const struct dlt_run *run, enum dlt_seen seen[TIMES], double seconds[TIMES])
 {
-    c->step.forward_only = run->pass == DLT_FORWARD;
-    c->step.observed_s = c->step.forward_only ? run->forward_s : run->step_s;
-    c->framework = dlt_run_framework(run);
-    c->model = run->model;
-    return run->devices <= 1 && run->batch > 0 && run->suspect[0] == '\0' &&
-           c->step.observed_s > 0 && isfinite(c->step.observed_s);
+    double whole = dlt_run_seconds(run);
+
+    if (run->devices > 1 || run->batch < 1 || run->suspect[0] || !(whole > 0) || !isfinite(whole))
+        return 0;
+    if (run->pass != DLT_FORWARD && run->forward_s > 0 && run->backward_s > 0 &&
+        strcmp(run->optimizer, "none") == 0) {
+        seen[0] = DLT_SEEN_FORWARD;
+        seconds[0] = run->forward_s;
+        seen[1] = DLT_SEEN_BACKWARD;
+        seconds[1] = run->backward_s;
+        return 2;
+    }
+    seen[0] = run->pass == DLT_FORWARD ? DLT_SEEN_INFERENCE : DLT_SEEN_STEP;
+    seconds[0] = whole;
+    return 1;
 }
 
-static void make_candidates(const struct dlt_corpus *corpus, const struct dlt_profile *profile,
-                            struct candidate *candidates, struct dlt_runs_report *report)
+static void add_run(const struct dlt_profile *profile, const struct dlt_run *run,
+                    struct candidates *candidates, struct dlt_runs_report *report)
 {
-    for (size_t i = 0; i < corpus->run_count; i++) {
-        const struct dlt_run *run = &corpus->run[i].run;
-        struct candidate *c = &candidates[report->used];
-        struct dlt_error why;
+    struct dlt_target target[TARGETS];
+    enum dlt_seen seen[TIMES];
+    double seconds[TIMES];
+    size_t times = times_of(run, seen, seconds), targets = find_targets(profile, run, target);
+    struct dlt_step_sum sum;
+    struct dlt_error why;
+    bool priced = false;
 
-        if (!usable(run, c) || !find_entry(profile, run, &c->entry)) {
-            report->skipped++;
-        } else if (price_run(profile, run, c, &why)) {
-            if (report->unread++ == 0)
-                report->example = why;
-        } else {
-            report->used++;
-        }
+    if (times == 0 || targets == 0) {
+        report->skipped++;
+        return;
     }
+    for (size_t t = 0; t < targets; t++) {
+        if (price_run(profile, run, &target[t], &sum, &why))
+            continue;
+        priced = true;
+        for (size_t k = 0; k < times; k++)
+            candidates->item[candidates->count++] =
+                (struct candidate){.step = {.sum = sum, .seen = seen[k], .observed_s = seconds[k]},
+                                   .framework = dlt_run_framework(run),
+                                   .entry = target[t].entry,
+                                   .model = run->model,
+                                   .device = run->device};
+    }
+    report->used += priced;
+    if (!priced && report->unread++ == 0)
+        report->example = why;
 }
 
 static size_t name_length(const char *model)
@@ -94,54 +162,74 @@ static bool same_network(const char *a, const char *b)
     return name_length(a) == name_length(b) && strncmp(a, b, name_length(a)) == 0;
 }
 
-/* The cases of one entry and framework, networks numbered from 0. Returns how many. */
-static size_t select_cases(const struct candidate *candidates, size_t count, size_t entry,
-                           enum dlt_framework framework, struct dlt_step_case *cases,
-                           const char **names)
+/* The number of a name in a list that grows. */
+static int number_of(const char **names, int *count, const char *name,
+                     bool (*same)(const char *, const char *))
+{
+    int n = 0;
+
+    while (n < *count && !same(names[n], name))
+        n++;
+    if (n == *count)
+        names[(*count)++] = name;
+    return n;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+/* Cases of one entry and framework, with room for the names of their networks and devices. */
+struct selection {
+    struct dlt_step_case *cases;
+    const char **networks, **devices;
+};
+
+/* Networks and devices are numbered from 0. Returns how many cases there are. */
+static size_t select_cases(const struct candidates *candidates, size_t entry,
+                           enum dlt_framework framework, struct selection *s)
 {
     size_t selected = 0;
-    int networks = 0;
+    int networks = 0, devices = 0;
 
-    for (size_t i = 0; i < count; i++) {
-        const struct candidate *c = &candidates[i];
-        int n = 0;
+    for (size_t i = 0; i < candidates->count; i++) {
+        const struct candidate *c = &candidates->item[i];
 
         if (c->entry != entry || c->framework != framework)
             continue;
-        while (n < networks && !same_network(names[n], c->model))
-            n++;
-        if (n == networks)
-            names[networks++] = c->model;
-        cases[selected] = c->step;
-        cases[selected++].network = n;
+        s->cases[selected] = c->step;
+        s->cases[selected].network = number_of(s->networks, &networks, c->model, same_network);
+        s->cases[selected++].device = number_of(s->devices, &devices, c->device, same_name);
     }
     return selected;
 }
 
-static int fit_entries(const struct candidate *candidates, size_t count,
-                       const struct dlt_profile *profile, struct dlt_profile_writer *writer,
-                       struct dlt_error *error)
+static int fit_entries(const struct candidates *candidates, const struct dlt_profile *profile,
+                       struct dlt_profile_writer *writer, struct dlt_error *error)
 {
-    struct dlt_step_case *cases = calloc(count + 1, sizeof *cases);
-    const char **names = calloc(count + 1, sizeof *names);
-    int result = cases && names ? 0 : dlt_fail_memory(error);
+    size_t room = candidates->count + 1;
+    struct selection s = {.cases = calloc(room, sizeof *s.cases),
+                          .networks = calloc(room, sizeof *s.networks),
+                          .devices = calloc(room, sizeof *s.devices)};
+    int result = s.cases && s.networks && s.devices ? 0 : dlt_fail_memory(error);
 
     for (size_t e = 0; e < dlt_profile_entry_count(profile); e++) {
         for (int f = 0; f < DLT_FRAMEWORKS && result == 0; f++) {
             struct dlt_step_parameters parameters;
-            size_t selected =
-                select_cases(candidates, count, e, (enum dlt_framework)f, cases, names);
+            size_t selected = select_cases(candidates, e, (enum dlt_framework)f, &s);
 
             if (selected == 0)
                 continue;
-            dlt_learn_steps(cases, selected, (enum dlt_framework)f,
+            dlt_learn_steps(s.cases, selected, (enum dlt_framework)f,
                             dlt_profile_threads(profile, e) > 0, &parameters);
             if (dlt_profile_writer_step(writer, e, (enum dlt_framework)f, &parameters))
                 result = dlt_fail_memory(error);
         }
     }
-    free(names);
-    free(cases);
+    free(s.cases);
+    free(s.networks);
+    free(s.devices);
     return result;
 }
 
@@ -149,7 +237,7 @@ int dlt_learn_runs(const struct dlt_corpus *corpus, struct dlt_profile_writer *w
                    struct dlt_runs_report *report, struct dlt_error *error)
 {
     struct dlt_profile *profile = NULL;
-    struct candidate *candidates;
+    struct candidates candidates = {0};
     void *bytes;
     size_t size;
     int result;
@@ -160,14 +248,15 @@ int dlt_learn_runs(const struct dlt_corpus *corpus, struct dlt_profile_writer *w
     if (dlt_profile_writer_bytes(writer, &bytes, &size, error) ||
         dlt_profile_from_memory(bytes, size, "the profile in training", &profile, error))
         return -1;
-    candidates = calloc(corpus->run_count + 1, sizeof *candidates);
-    if (!candidates) {
+    candidates.item = calloc(corpus->run_count + 1, TARGETS * TIMES * sizeof *candidates.item);
+    if (!candidates.item) {
         dlt_profile_destroy(profile);
         return dlt_fail_memory(error);
     }
-    make_candidates(corpus, profile, candidates, report);
-    result = fit_entries(candidates, report->used, profile, writer, error);
-    free(candidates);
+    for (size_t i = 0; i < corpus->run_count; i++)
+        add_run(profile, &corpus->run[i].run, &candidates, report);
+    result = fit_entries(&candidates, profile, writer, error);
+    free(candidates.item);
     dlt_profile_destroy(profile);
     return result;
 }

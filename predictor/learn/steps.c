@@ -4,37 +4,87 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Logs of device factor, dispatch and constant. */
-enum { FITTED = 3 };
+#include "learn/nnls.h"
+
+/* What is fitted, as logs; the corner as the log of what it is above 1. */
+enum { FACTOR, BACKWARD, DISPATCH, CONSTANT, CORNER, ALLOCATE, FITTED };
+
+/* How far the logs may lie from the priors: the factor is well known from operators, the host's
+ * cost of a kernel to a factor of two or three, a constant and the corner hardly at all. */
+static const double prior_sigma[FITTED] = {[FACTOR] = 0.25,  [BACKWARD] = 0.15, [DISPATCH] = 0.8,
+                                           [CONSTANT] = 2.5, [CORNER] = 1,      [ALLOCATE] = 1.5};
+
+/* Errors that are expected however good the parameters are: of a network, and of one batch of it
+ * against the others. */
+static const double network_sigma = 0.1, case_sigma = 0.05;
+
+/* Degrees of freedom of a network's error, for its vote: few, so that a stray one counts little. */
+static const double vote_freedom = 4;
 
 struct problem {
     const struct dlt_step_case *cases;
     size_t count;
-    double *weight; /* of each case; 0: left out */
+    int *group; /* of each case: a network on a device; -1: left out */
+    int groups;
+    double *residual, *slope; /* of each case; of each case and parameter */
     double prior[FITTED];
 };
 
-/* How far the logs may lie from the priors: the factor is well known from operators, the host's
- * cost of a kernel to a factor of two or three, a constant hardly at all. */
-static const double prior_sigma[FITTED] = {0.25, 0.8, 1.5};
-
-static double case_time(const struct dlt_step_case *c, const double theta[FITTED])
+static struct dlt_step_parameters parameters_of(const double theta[FITTED])
 {
-    struct dlt_step_parameters p = {
-        .device_factor = exp(theta[0]), .dispatch_s = exp(theta[1]), .constant_s = exp(theta[2])};
+    return (struct dlt_step_parameters){.device_factor = exp(theta[FACTOR]),
+                                        .backward_factor = exp(theta[BACKWARD]),
+                                        .dispatch_s = exp(theta[DISPATCH]),
+                                        .constant_s = exp(theta[CONSTANT]),
+                                        .corner = 1 + exp(fmin(theta[CORNER], 3)),
+                                        .allocate_s = exp(theta[ALLOCATE])};
+}
+
+double dlt_step_case_time(const struct dlt_step_case *c,
+                          const struct dlt_step_parameters *parameters)
+{
     struct dlt_step_times times;
 
-    dlt_step_times(&c->sum, &p, &times);
-    return c->forward_only ? times.forward_s : times.micro_s + times.update_s;
+    dlt_step_times(&c->sum, parameters, &times);
+    switch (c->seen) {
+    case DLT_SEEN_INFERENCE:
+        return times.forward_s;
+    case DLT_SEEN_FORWARD:
+        return times.forward_s + times.allocate_s;
+    case DLT_SEEN_BACKWARD:
+        return times.backward_s;
+    default:
+        return times.micro_s + times.allocate_s + times.update_s;
+    }
 }
 
 static double residual(const struct dlt_step_case *c, const double theta[FITTED])
 {
-    return log(c->observed_s / case_time(c, theta));
+    struct dlt_step_parameters parameters = parameters_of(theta);
+
+    return log(c->observed_s / dlt_step_case_time(c, &parameters));
 }
 
-/* Error of one case that is expected however good the parameters are. */
-static const double case_sigma = 0.1;
+/* Mean of a group's residuals and how many they are. */
+static double group_mean(const struct problem *p, int group, double *cases)
+{
+    double sum = 0;
+
+    *cases = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        if (p->group[i] == group) {
+            sum += p->residual[i];
+            ++*cases;
+        }
+    }
+    return *cases > 0 ? sum / *cases : 0;
+}
+
+/* The variance of a group's mean. */
+static double mean_variance(double cases)
+{
+    return network_sigma * network_sigma + case_sigma * case_sigma / cases;
+}
 
 static double loss(const struct problem *p, const double theta[FITTED])
 {
@@ -45,83 +95,113 @@ static double loss(const struct problem *p, const double theta[FITTED])
 
         sum += z * z;
     }
-    for (size_t i = 0; i < p->count; i++) {
-        double z = p->weight[i] > 0 ? residual(&p->cases[i], theta) / case_sigma : 0;
+    for (size_t i = 0; i < p->count; i++)
+        p->residual[i] = p->group[i] >= 0 ? residual(&p->cases[i], theta) : 0;
+    for (int g = 0; g < p->groups; g++) {
+        double cases, mean = group_mean(p, g, &cases);
 
-        sum += p->weight[i] * z * z;
+        if (cases > 0)
+            sum += (vote_freedom + 1) * log1p(mean * mean / mean_variance(cases) / vote_freedom);
+        for (size_t i = 0; i < p->count; i++) {
+            double z = (p->residual[i] - mean) / case_sigma;
+
+            sum += p->group[i] == g ? z * z : 0;
+        }
     }
     return sum;
 }
 
-/* Solves the 3 x 3 system a x = b by Cramer's rule; a is positive definite by its priors. */
-static void solve3(const double a[FITTED][FITTED], const double b[FITTED], double x[FITTED])
-{
-    double minor[FITTED][FITTED];
-    double determinant = 0;
-
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) {
-            int r = (i + 1) % 3, s = (i + 2) % 3, u = (j + 1) % 3, v = (j + 2) % 3;
-
-            minor[i][j] = a[r][u] * a[s][v] - a[r][v] * a[s][u];
-        }
-    for (int j = 0; j < 3; j++)
-        determinant += a[0][j] * minor[0][j];
-    for (int j = 0; j < 3; j++) {
-        x[j] = 0;
-        for (int i = 0; i < 3; i++)
-            x[j] += minor[i][j] * b[i] / determinant;
-    }
-}
-
-/* Adds one case's share to the normal equations; derivatives by differences. */
-static void add_case(const struct dlt_step_case *c, double weight, const double theta[FITTED],
-                     double normal[FITTED][FITTED], double right[FITTED])
+/* Derivatives of the log of the prediction, by differences. */
+static void fill_slopes(const struct problem *p, const double theta[FITTED])
 {
     const double step = 1e-4;
-    double slope[FITTED];
-    double r = residual(c, theta);
-    double scale = weight / (case_sigma * case_sigma);
 
-    for (int j = 0; j < FITTED; j++) {
-        double moved[FITTED] = {theta[0], theta[1], theta[2]};
+    for (size_t i = 0; i < p->count; i++) {
+        for (int j = 0; j < FITTED && p->group[i] >= 0; j++) {
+            double moved[FITTED];
 
-        moved[j] += step;
-        slope[j] = (r - residual(c, moved)) / step; /* d log(prediction) / d theta */
-    }
-    for (int j = 0; j < FITTED; j++) {
-        right[j] += scale * slope[j] * r;
-        for (int k = 0; k < FITTED; k++)
-            normal[j][k] += scale * slope[j] * slope[k];
+            for (int k = 0; k < FITTED; k++)
+                moved[k] = theta[k] + (k == j ? step : 0);
+            p->slope[i * FITTED + (size_t)j] =
+                (p->residual[i] - residual(&p->cases[i], moved)) / step;
+        }
     }
 }
 
-/* Levenberg-Marquardt; the loss never rises. */
+static void add_row(const double slope[FITTED], double r, double weight,
+                    double normal[FITTED * FITTED], double right[FITTED])
+{
+    for (int j = 0; j < FITTED; j++) {
+        right[j] += weight * slope[j] * r;
+        for (int k = 0; k < FITTED; k++)
+            normal[j * FITTED + k] += weight * slope[j] * slope[k];
+    }
+}
+
+/* A group's mean, by its vote, and its cases about it. */
+static void add_group(const struct problem *p, int group, double normal[FITTED * FITTED],
+                      double right[FITTED])
+{
+    double cases, mean = group_mean(p, group, &cases);
+    double slope[FITTED] = {0};
+
+    if (!(cases > 0))
+        return;
+    for (size_t i = 0; i < p->count; i++)
+        for (int j = 0; j < FITTED && p->group[i] == group; j++)
+            slope[j] += p->slope[i * FITTED + (size_t)j] / cases;
+    add_row(slope, mean,
+            (vote_freedom + 1) / (vote_freedom + mean * mean / mean_variance(cases)) /
+                mean_variance(cases),
+            normal, right);
+    for (size_t i = 0; i < p->count; i++) {
+        double apart[FITTED];
+
+        for (int j = 0; j < FITTED && p->group[i] == group; j++)
+            apart[j] = p->slope[i * FITTED + (size_t)j] - slope[j];
+        if (p->group[i] == group)
+            add_row(apart, p->residual[i] - mean, 1 / (case_sigma * case_sigma), normal, right);
+    }
+}
+
+/* One step of Levenberg-Marquardt from theta, whose residuals are those of the problem. */
+static bool propose(const struct problem *p, const double theta[FITTED], double damping,
+                    double moved[FITTED])
+{
+    static const size_t index[FITTED] = {0, 1, 2, 3, 4, 5};
+    double normal[FITTED * FITTED] = {0}, right[FITTED], factor[FITTED * FITTED], move[FITTED];
+
+    for (int j = 0; j < FITTED; j++) {
+        double precision = 1 / (prior_sigma[j] * prior_sigma[j]);
+
+        normal[j * FITTED + j] = precision;
+        right[j] = precision * (p->prior[j] - theta[j]);
+    }
+    for (int g = 0; g < p->groups; g++)
+        add_group(p, g, normal, right);
+    for (int j = 0; j < FITTED; j++)
+        normal[j * FITTED + j] *= 1 + damping;
+    if (dlt_cholesky_solve(normal, FITTED, index, FITTED, right, factor, move))
+        return false;
+    for (int j = 0; j < FITTED; j++)
+        moved[j] = theta[j] + fmin(fmax(move[j], -1), 1);
+    return true;
+}
+
+/* The loss never rises. Leaves the problem with theta's residuals. */
 static void fit(const struct problem *p, double theta[FITTED])
 {
-    double damping = 1e-3;
-    double least;
+    double damping = 1e-3, least;
 
     for (int j = 0; j < FITTED; j++)
         theta[j] = p->prior[j];
     least = loss(p, theta);
-    for (int iteration = 0; iteration < 100 && damping < 1e8; iteration++) {
-        double normal[FITTED][FITTED] = {{0}}, right[FITTED], move[FITTED], moved[FITTED], now;
+    for (int iteration = 0; iteration < 200 && damping < 1e8; iteration++) {
+        double moved[FITTED], now;
 
-        for (int j = 0; j < FITTED; j++) {
-            double precision = 1 / (prior_sigma[j] * prior_sigma[j]);
-
-            normal[j][j] = precision;
-            right[j] = precision * (p->prior[j] - theta[j]);
-        }
-        for (size_t i = 0; i < p->count; i++)
-            if (p->weight[i] > 0)
-                add_case(&p->cases[i], p->weight[i], theta, normal, right);
-        for (int j = 0; j < FITTED; j++)
-            normal[j][j] *= 1 + damping;
-        solve3((const double(*)[FITTED])normal, right, move);
-        for (int j = 0; j < FITTED; j++)
-            moved[j] = theta[j] + fmin(fmax(move[j], -2), 2);
+        fill_slopes(p, theta);
+        if (!propose(p, theta, damping, moved))
+            break;
         now = loss(p, moved);
         if (now < least) {
             double gain = least - now;
@@ -133,100 +213,185 @@ static void fit(const struct problem *p, double theta[FITTED])
             if (gain < 1e-10 * least)
                 break;
         } else {
+            loss(p, theta);
             damping *= 10;
         }
     }
 }
 
-/* Weights so that each network counts once, and no network counts if it is `left_out`. */
-static void weigh(struct problem *p, int networks, int left_out)
+/* Groups for a fit without one network or one device (-1: none). */
+static void leave_out(const struct problem *p, int devices, int network, int device)
 {
-    for (int n = 0; n < networks; n++) {
-        size_t cases = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct dlt_step_case *c = &p->cases[i];
 
-        for (size_t i = 0; i < p->count; i++)
-            cases += p->cases[i].network == n;
-        for (size_t i = 0; i < p->count; i++)
-            if (p->cases[i].network == n)
-                p->weight[i] = n == left_out ? 0 : 1 / (double)cases;
+        p->group[i] =
+            c->network == network || c->device == device ? -1 : c->network * devices + c->device;
     }
+}
+
+/* Residuals of all cases, also of those that were left out. */
+static void fill_residuals(const struct problem *p, const double theta[FITTED], double *out,
+                           int network, int device)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->cases[i].network == network || p->cases[i].device == device)
+            out[i] = residual(&p->cases[i], theta);
 }
 
 struct spread {
-    double network; /* sum over networks of the squared mean error when left out */
-    double within;  /* sum of squares of the cases about their network's mean */
-    double within_freedom;
+    double network, networks; /* sum of squares of networks' means, and its degrees of freedom */
+    double within, runs;      /* of the cases about those means */
+    double device, devices;   /* of the devices' means, when left out */
 };
 
-static void add_network(const struct problem *p, int network, const double theta[FITTED],
-                        struct spread *spread)
+/* Mean residual over the networks of one device, each counting once. */
+static double device_mean(const struct problem *p, int devices, int device)
 {
-    double sum = 0, squares = 0, cases = 0, mean;
+    double sum = 0, networks = 0;
 
-    for (size_t i = 0; i < p->count; i++) {
-        if (p->cases[i].network == network) {
-            double r = residual(&p->cases[i], theta);
+    for (int g = device; g < p->groups; g += devices) {
+        double cases, mean = group_mean(p, g, &cases);
 
-            sum += r;
-            squares += r * r;
-            cases++;
+        if (cases > 0) {
+            sum += mean;
+            networks++;
         }
     }
-    mean = sum / cases;
-    spread->network += mean * mean;
-    spread->within += squares - cases * mean * mean;
-    spread->within_freedom += cases - 1;
+    return networks > 0 ? sum / networks : 0;
 }
 
-/* Variances are pulled towards the defaults as if those had been seen on so many networks. */
-static const double prior_networks = 3;
-
-static void fill_spread(const struct spread *s, int networks, struct dlt_step_parameters *p)
+/* Splits residuals of networks left out into what a network and what a batch adds. */
+static void split(const struct problem *p, int devices, struct spread *s)
 {
+    leave_out(p, devices, -1, -1);
+    for (int d = 0; d < devices; d++) {
+        /* Of one device alone, its common error is in the factor already. */
+        double common = devices > 1 ? device_mean(p, devices, d) : 0;
+
+        s->networks -= devices > 1;
+        for (int g = d; g < p->groups; g += devices) {
+            double cases, mean = group_mean(p, g, &cases);
+
+            if (!(cases > 0))
+                continue;
+            s->network += (mean - common) * (mean - common);
+            s->networks++;
+            s->runs += cases - 1;
+            for (size_t i = 0; i < p->count; i++)
+                if (p->group[i] == g)
+                    s->within += (p->residual[i] - mean) * (p->residual[i] - mean);
+        }
+    }
+    s->networks = fmax(s->networks, 0);
+}
+
+static void leave_each_out(const struct problem *p, int networks, int devices, double *left,
+                           struct spread *s)
+{
+    double theta[FITTED];
+
+    for (int n = 0; n < networks; n++) {
+        leave_out(p, devices, n, -1);
+        fit(p, theta);
+        fill_residuals(p, theta, left, n, -1);
+    }
+    for (size_t i = 0; i < p->count; i++)
+        p->residual[i] = left[i];
+    split(p, devices, s);
+    for (int d = 0; d < devices && devices > 1; d++) {
+        leave_out(p, devices, -1, d);
+        fit(p, theta);
+        fill_residuals(p, theta, left, -1, d);
+    }
+    for (size_t i = 0; i < p->count; i++)
+        p->residual[i] = left[i];
+    leave_out(p, devices, -1, -1);
+    for (int d = 0; d < devices && devices > 1; d++) {
+        double mean = device_mean(p, devices, d);
+
+        s->device += mean * mean;
+        s->devices++;
+    }
+}
+
+/* Variances are pulled towards the defaults as if those had been seen on so many. */
+static const double prior_networks = 3, prior_devices = 2;
+
+static void fill_spread(const struct spread *s, int networks, int devices,
+                        struct dlt_step_parameters *p)
+{
+    const double between_devices = 0.15; /* of a device that no run was seen on */
     double network = p->network_sigma * p->network_sigma;
     double run = p->run_sigma * p->run_sigma;
 
-    network = (prior_networks * network + s->network) / (prior_networks + networks);
-    run = (prior_networks * run + s->within) / (prior_networks + s->within_freedom);
+    run = (prior_networks * run + s->within) / (prior_networks + s->runs);
+    network = (prior_networks * network + s->network) / (prior_networks + s->networks);
     p->network_sigma = sqrt(network);
     p->run_sigma = sqrt(run);
     /* What is left of the device's and software's common error once `networks` have voted on it,
      * and the difference between two devices of one kind, some 3 %. */
     p->bias_sigma = hypot(0.03, sqrt(network / (networks + 1)));
+    if (devices > 1)
+        p->bias_sigma = sqrt((prior_devices * between_devices * between_devices + s->device) /
+                             (prior_devices + s->devices));
     p->networks = networks;
+    p->devices = devices;
+}
+
+/* One more than the largest number. */
+static int count_of(const struct dlt_step_case *cases, size_t count, bool devices)
+{
+    int most = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int number = devices ? cases[i].device : cases[i].network;
+
+        most = number >= most ? number + 1 : most;
+    }
+    return most;
+}
+
+static void set_prior(struct problem *p, const struct dlt_step_parameters *defaults)
+{
+    /* A driver hands out new memory at some terabytes a second, give or take a factor of ten. */
+    const double allocate_s = 2e-13;
+
+    p->prior[FACTOR] = log(defaults->device_factor);
+    p->prior[BACKWARD] = log(defaults->backward_factor);
+    p->prior[DISPATCH] = log(defaults->dispatch_s);
+    p->prior[CONSTANT] = log(defaults->constant_s);
+    p->prior[CORNER] = log(defaults->corner - 1);
+    p->prior[ALLOCATE] = log(allocate_s);
 }
 
 void dlt_learn_steps(const struct dlt_step_case *cases, size_t count, enum dlt_framework framework,
                      bool host_computes, struct dlt_step_parameters *parameters)
 {
+    const struct dlt_step_parameters defaults = dlt_step_defaults(framework, host_computes);
     struct problem p = {.cases = cases, .count = count};
     struct spread spread = {0};
-    double theta[FITTED];
-    int networks = 0;
+    double theta[FITTED], *left = calloc(count + 1, sizeof *left);
+    int networks = count_of(cases, count, false), devices = count_of(cases, count, true);
 
-    *parameters = dlt_step_defaults(framework, host_computes);
-    p.weight = calloc(count + 1, sizeof *p.weight);
-    if (count == 0 || !p.weight) {
-        free(p.weight);
-        return;
-    }
-    p.prior[0] = log(parameters->device_factor);
-    p.prior[1] = log(parameters->dispatch_s);
-    p.prior[2] = log(parameters->constant_s);
-    for (size_t i = 0; i < count; i++)
-        if (cases[i].network >= networks)
-            networks = cases[i].network + 1;
-    for (int n = 0; n < networks; n++) {
-        weigh(&p, networks, n);
+    *parameters = defaults;
+    p.group = calloc(count + 1, sizeof *p.group);
+    p.residual = calloc(count + 1, sizeof *p.residual);
+    p.slope = calloc(count + 1, FITTED * sizeof *p.slope);
+    if (count > 0 && left && p.group && p.residual && p.slope) {
+        p.groups = networks * devices;
+        set_prior(&p, &defaults);
+        leave_each_out(&p, networks, devices, left, &spread);
+        leave_out(&p, devices, -1, -1);
         fit(&p, theta);
-        add_network(&p, n, theta, &spread);
+        *parameters = parameters_of(theta);
+        parameters->network_sigma = defaults.network_sigma;
+        parameters->run_sigma = defaults.run_sigma;
+        parameters->runs = (double)count;
+        fill_spread(&spread, networks, devices, parameters);
     }
-    weigh(&p, networks, -1);
-    fit(&p, theta);
-    parameters->device_factor = exp(theta[0]);
-    parameters->dispatch_s = exp(theta[1]);
-    parameters->constant_s = exp(theta[2]);
-    parameters->runs = (double)count;
-    fill_spread(&spread, networks, parameters);
-    free(p.weight);
+    free(p.slope);
+    free(p.residual);
+    free(p.group);
+    free(left);
 }

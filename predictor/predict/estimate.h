@@ -28,6 +28,8 @@ struct dlt_estimate {
     bool forward_only;
     int64_t batch; /* of one device */
     double step_s, epoch_s, job_s;
+    double forward_s, backward_s; /* passes of one micro-batch alone; NaN: there is none */
+    double allocate_s;            /* more in forward_s where each step allocates its memory anew */
     double steps_per_epoch, epochs;
     double step_sigma;         /* of the log of the step time: bias + network + run */
     double job_sigma;          /* the same for the job */

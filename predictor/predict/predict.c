@@ -33,22 +33,39 @@ static enum dlt_fits judge_memory(double needed, double available)
     return needed <= 1.02 * available ? DLT_FITS_TIGHT : DLT_FITS_NO;
 }
 
+/* Degrees of freedom of a sum of variances, each known from so many cases (Satterthwaite 1946). */
+static double freedom_of(const double variance[], const double freedom[], size_t count)
+{
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum += variance[i];
+        squares += variance[i] * variance[i] / freedom[i];
+    }
+    return squares > 0 ? fmax(sum * sum / squares, 4) : 4;
+}
+
 /* The spread of one step and of the job, and the degrees of freedom that it rests on. */
 static void fill_spread(struct dlt_estimate *e, const struct dlt_step_sum *sum,
                         const struct dlt_step_parameters *p)
 {
     /* Set-up and checkpoints depend on the site's file system more than on anything known here. */
     const double rest_sigma = 0.5;
-    double network = hypot(p->network_sigma, sum->sigma);
+    /* Units' own spreads come from many measurements; what defaults stand for, from a few cases. */
+    const double many = 30, few = 4;
+    const double variance[] = {p->bias_sigma * p->bias_sigma, p->network_sigma * p->network_sigma,
+                               p->run_sigma * p->run_sigma, sum->sigma * sum->sigma};
+    const double freedom[] = {few + (p->devices > 1 ? p->devices : p->networks) - 1,
+                              few + p->networks - 1, few + p->runs - 1, many};
     double rest = e->terms.setup, share;
 
-    e->step_sigma =
-        sqrt(p->bias_sigma * p->bias_sigma + network * network + p->run_sigma * p->run_sigma);
+    e->step_sigma = sqrt(variance[0] + variance[1] + variance[2] + variance[3]);
     if (!isnan(e->terms.checkpoint))
         rest += e->terms.checkpoint;
     share = e->job_s > 0 ? rest / e->job_s : 0;
     e->job_sigma = hypot((1 - share) * e->step_sigma, share * rest_sigma);
-    e->degrees_of_freedom = p->networks > 4 ? p->networks - 1 : 4;
+    e->degrees_of_freedom =
+        p->networks > 0 ? freedom_of(variance, freedom, sizeof freedom / sizeof *freedom) : 4;
 }
 
 static int choose_batch(struct dlt_estimate *e, const struct dlt_question *question,
@@ -77,12 +94,12 @@ static int choose_batch(struct dlt_estimate *e, const struct dlt_question *quest
 }
 
 /* Units as they run inside a step, so that they add up to its device time. */
-static void scale_units(struct dlt_estimate *e, double factor)
+static void scale_units(struct dlt_estimate *e, const struct dlt_step_parameters *p)
 {
     for (size_t i = 0; i <= e->plan->unit_count; i++) {
-        e->unit[i].forward_s *= factor;
-        e->unit[i].backward_s *= factor;
-        e->unit[i].update_s *= factor;
+        e->unit[i].forward_s *= p->device_factor;
+        e->unit[i].backward_s *= p->device_factor * p->backward_factor;
+        e->unit[i].update_s *= p->device_factor;
     }
 }
 
@@ -105,15 +122,19 @@ static int price(struct dlt_estimate *e, const struct dlt_profile *profile,
     if (dlt_profile_check(profile, error))
         return -1;
     dlt_profile_step(profile, target->entry, e->training.framework, &parameters);
+    e->memory = *dlt_lowered_memory(e->lowered, &e->training, e->devices);
+    sum.kept_bytes = e->forward_only ? 0 : e->memory.activations;
     dlt_step_times(&sum, &parameters, &times);
-    scale_units(e, parameters.device_factor);
+    e->allocate_s = times.allocate_s;
+    e->forward_s = times.forward_s;
+    e->backward_s = e->forward_only ? NAN : times.backward_s;
+    scale_units(e, &parameters);
     e->parameters = e->lowered->counts.total.parameters;
-    dlt_run_fill(e, &times, parameters.device_factor * sum.backward_s, e->plan->gradient_bytes,
-                 e->parameters);
+    dlt_run_fill(e, &times, parameters.device_factor * parameters.backward_factor * sum.backward_s,
+                 e->plan->gradient_bytes, e->parameters);
     fill_spread(e, &sum, &parameters);
     e->basis = sum.basis;
     e->extrapolated = sum.extrapolated;
-    e->memory = *dlt_lowered_memory(e->lowered, &e->training, e->devices);
     e->fits =
         judge_memory(e->memory.total, question->memory_bytes > 0 ? question->memory_bytes
                                                                  : dlt_device_usable(&e->device));

@@ -105,9 +105,10 @@ static bool step_is_sound(const struct dlt_profile *p, const struct dlt_file_ste
     const struct dlt_step_parameters *s = &step->parameters;
 
     return step->entry < p->header->entry_count && isfinite(s->device_factor) &&
-           isfinite(s->constant_s) && isfinite(s->dispatch_s) && isfinite(s->bias_sigma) &&
-           isfinite(s->network_sigma) && isfinite(s->run_sigma) && isfinite(s->networks) &&
-           isfinite(s->runs);
+           isfinite(s->backward_factor) && isfinite(s->constant_s) && isfinite(s->dispatch_s) &&
+           isfinite(s->allocate_s) && s->corner >= 1 && s->corner <= 100 &&
+           isfinite(s->bias_sigma) && isfinite(s->network_sigma) && isfinite(s->run_sigma) &&
+           isfinite(s->devices) && isfinite(s->networks) && isfinite(s->runs);
 }
 
 static int check_directory(const struct dlt_profile *p, struct dlt_error *error)

@@ -51,6 +51,8 @@ struct dlt_price {
     double sigma;   /* standard deviation of the log of the time, this operator's own error */
     enum dlt_basis basis;
     double extrapolated; /* 0 inside the training rows ... 1 far outside them */
+    double clock_s;      /* of the seconds, what a clock around a whole call of the framework adds;
+                          * inside a network nobody pays it, but the host's dispatch instead */
 };
 
 /* Prices a record in its own pass on an entry's device. Always answers where hardware features are
@@ -70,14 +72,19 @@ void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
  */
 int dlt_profile_check(const struct dlt_profile *profile, struct dlt_error *error);
 
-/* Step-level parameters of an entry for one framework. */
+/* Step-level parameters of an entry for one framework; see step.h for the formula. */
 struct dlt_step_parameters {
-    double device_factor; /* time of all units on the device / sum of their prices */
-    double constant_s;    /* added to each step */
-    double dispatch_s;    /* host time per kernel */
+    double device_factor;   /* time of all units on the device / sum of their prices */
+    double backward_factor; /* the same of the backward pass, on top of device_factor */
+    double constant_s;      /* host time of each step beside its kernels */
+    double dispatch_s;      /* host time per kernel */
+    double corner;          /* how sharply the larger of device and host rules */
+    double allocate_s;    /* per byte kept for backward, where every step allocates its memory anew
+                           * (an allocator whose cache was emptied); no training does */
     double bias_sigma;    /* log: device and software, shared by all networks */
     double network_sigma; /* log: this network against the mean */
     double run_sigma;     /* log: run against run of the same network */
+    double devices;       /* devices that these rest on */
     double networks;      /* networks that these rest on; 0: defaults */
     double runs;
 };

@@ -17,7 +17,7 @@
 #include "predict/profile.h"
 
 #define DLT_PROFILE_MAGIC "dltprof\n"
-enum { DLT_PROFILE_VERSION = 1, DLT_SIGMA_TERMS = 6 };
+enum { DLT_PROFILE_VERSION = 2, DLT_SIGMA_TERMS = 6 };
 
 struct dlt_file_header {
     char magic[8];

@@ -75,6 +75,15 @@ struct unit_prices {
     struct dlt_price forward, backward;
 };
 
+/* What a price is inside a network: without the clock's own share, at least one short kernel. */
+static void drop_clock(struct dlt_price *price)
+{
+    const double least_s = 4e-6;
+
+    if (price->clock_s > 0)
+        price->seconds = fmax(price->seconds - price->clock_s, fmin(price->seconds, least_s));
+}
+
 static int price_unit(const struct dlt_profile *profile, const struct dlt_target *target,
                       const struct dlt_unit *unit, bool forward_only, struct unit_prices *prices,
                       struct dlt_error *error)
@@ -85,6 +94,8 @@ static int price_unit(const struct dlt_profile *profile, const struct dlt_target
     dlt_profile_price_on(profile, target->entry, target->device, &record, &prices->forward);
     if (!forward_only && backward_pass(unit, &record.pass))
         dlt_profile_price_on(profile, target->entry, target->device, &record, &prices->backward);
+    drop_clock(&prices->forward);
+    drop_clock(&prices->backward);
     if (isfinite(prices->forward.seconds) && isfinite(prices->backward.seconds))
         return 0;
     return no_price(target, unit->name, &record, error);
@@ -160,7 +171,7 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
 }
 
 /* The larger of device and host with a soft corner; their sum where they are the same cores. */
-static double combine(double device, double host, bool host_computes)
+static double combine(double device, double host, double corner, bool host_computes)
 {
     double larger = device > host ? device : host;
     double smaller = device > host ? host : device;
@@ -169,23 +180,28 @@ static double combine(double device, double host, bool host_computes)
         return device + host;
     if (larger <= 0)
         return 0;
-    return larger * pow(1 + pow(smaller / larger, DLT_STEP_CORNER), 1 / DLT_STEP_CORNER);
+    return larger * pow(1 + pow(smaller / larger, corner), 1 / corner);
 }
 
 void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parameters *parameters,
                     struct dlt_step_times *times)
 {
-    double factor = parameters->device_factor, dispatch = parameters->dispatch_s;
+    const struct dlt_step_parameters *p = parameters;
+    double forward = p->device_factor * sum->forward_s;
+    double backward = p->device_factor * p->backward_factor * sum->backward_s;
+    double update = p->device_factor * sum->update_s;
+    double forward_host = p->constant_s / 2 + p->dispatch_s * sum->forward_kernels;
+    double backward_host = p->constant_s / 2 + p->dispatch_s * sum->backward_kernels;
+    double update_host = p->dispatch_s * sum->update_kernels;
+    bool adds = sum->host_computes;
 
-    times->forward_s =
-        combine(factor * sum->forward_s, dispatch * sum->forward_kernels, sum->host_computes) +
-        parameters->constant_s / 2;
-    times->micro_s =
-        combine(factor * (sum->forward_s + sum->backward_s),
-                dispatch * (sum->forward_kernels + sum->backward_kernels), sum->host_computes) +
-        parameters->constant_s;
-    times->update_s =
-        combine(factor * sum->update_s, dispatch * sum->update_kernels, sum->host_computes);
+    times->forward_s = combine(forward, forward_host, p->corner, adds);
+    times->backward_s = combine(backward, backward_host, p->corner, adds);
+    times->micro_s = combine(forward + backward, forward_host + backward_host, p->corner, adds);
+    times->update_s = combine(forward + backward + update,
+                              forward_host + backward_host + update_host, p->corner, adds) -
+                      times->micro_s;
+    times->allocate_s = p->allocate_s * sum->kept_bytes;
 }
 
 struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool host_computes)
@@ -196,6 +212,8 @@ struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool 
                                                       [DLT_FRAMEWORK_NONE] = 2e-6};
     struct dlt_step_parameters defaults = {
         .device_factor = 1,
+        .backward_factor = 1,
+        .corner = 4,
         .constant_s = framework == DLT_FRAMEWORK_NONE ? 10e-6 : 200e-6,
         .dispatch_s = dispatch_s[framework],
         .bias_sigma = 0.08,

@@ -2,22 +2,23 @@
  * step.h - from units to one training step on one device.
  *
  * The device's time is the sum of the units' prices times a factor learned from whole networks; the
- * host's time is its kernels times the cost of dispatching one. A GPU works while the host queues
- * the next kernels, so a step takes whichever is larger, with a soft corner where they are alike:
- *     t = (device^p + host^p)^(1/p) + constant,   p = DLT_STEP_CORNER.
- * On a CPU the same cores dispatch and compute, so the two add.
+ * host's time is its kernels times the cost of dispatching one, and a constant. A GPU works while
+ * the host queues the next kernels, so a step takes whichever is larger, softly where they are
+ * alike:
+ *     t = (device^p + host^p)^(1/p),    device = factor x (forward + backward factor x backward +
+ *                                       update),    host = constant + dispatch x kernels
+ * On a CPU the same cores dispatch and compute, so the two add (p = 1).
  */
 #ifndef DLT_PREDICT_STEP_H
 #define DLT_PREDICT_STEP_H
 
 #include "predict/estimate.h"
 
-#define DLT_STEP_CORNER 4.0
-
 /* Sums over a plan, before any step parameter. Seconds. */
 struct dlt_step_sum {
     double forward_s, backward_s, update_s;
     double forward_kernels, backward_kernels, update_kernels;
+    double kept_bytes;    /* for backward; 0 where nobody asks what allocating it costs */
     double sigma;         /* of the log of the sum, from the units' own errors */
     double extrapolated;  /* share of the time */
     enum dlt_basis basis; /* what most of the time rests on */
@@ -33,9 +34,11 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
                    const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
                    struct dlt_step_sum *sum, struct dlt_error *error);
 
-/* Seconds of a forward pass, of forward + backward (one micro-batch), of the update. */
+/* Seconds. A step is micro_s + update_s: forward and backward of one micro-batch run through
+ * without a stop in between; forward_s and backward_s are those passes alone. */
 struct dlt_step_times {
-    double forward_s, micro_s, update_s;
+    double forward_s, backward_s, micro_s, update_s;
+    double allocate_s; /* more, in the forward pass of training, where all memory is new */
 };
 void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parameters *parameters,
                     struct dlt_step_times *times);

@@ -89,7 +89,8 @@ static void what_was_written_is_read_back(void **state)
 {
     struct dlt_corpus corpus = small_corpus();
     const struct dlt_train_settings settings = {.seed = 1, .threads = 1};
-    const struct dlt_step_parameters known = {.device_factor = 1.1, .dispatch_s = 7e-6};
+    const struct dlt_step_parameters known = {
+        .device_factor = 1.1, .backward_factor = 1, .corner = 4, .dispatch_s = 7e-6};
     struct dlt_step_parameters found;
     struct dlt_profile_writer writer = {0};
     struct dlt_profile *profile;
@@ -209,8 +210,8 @@ static void a_newer_format_is_named(void **state)
     header.version = DLT_PROFILE_VERSION + 1;
     memcpy(bytes, &header, sizeof header);
     assert_int_equal(use(bytes, size, &error), -1);
-    assert_non_null(strstr(error.text, "written by a newer dltime (profile format 2, this one "
-                                       "reads up to 1); upgrade dltime"));
+    assert_non_null(strstr(error.text, "written by a newer dltime (profile format 3, this one "
+                                       "reads up to 2); upgrade dltime"));
     assert_int_equal(use("{\"format\":\"dltime-measurements\"}\n", 33, &error), -1);
     assert_non_null(strstr(error.text, "is not a profile of dltime"));
     free(bytes);

@@ -32,7 +32,8 @@ static const struct dlt_step_sum conv_net = {.forward_s = 0.010,
 
 static void a_gpu_hides_the_hosts_dispatch_behind_its_work(void **state)
 {
-    struct dlt_step_parameters quick_host = {.device_factor = 1, .dispatch_s = 10e-6};
+    struct dlt_step_parameters quick_host = {
+        .device_factor = 1, .backward_factor = 1, .corner = 4, .dispatch_s = 10e-6};
     struct dlt_step_times times;
 
     (void)state;
@@ -43,7 +44,8 @@ static void a_gpu_hides_the_hosts_dispatch_behind_its_work(void **state)
 
 static void a_slow_host_rules_small_steps(void **state)
 {
-    struct dlt_step_parameters slow_host = {.device_factor = 1, .dispatch_s = 1e-3};
+    struct dlt_step_parameters slow_host = {
+        .device_factor = 1, .backward_factor = 1, .corner = 4, .dispatch_s = 1e-3};
     struct dlt_step_times times;
 
     (void)state;
@@ -52,9 +54,27 @@ static void a_slow_host_rules_small_steps(void **state)
     assert_near(times.micro_s, 0.3000075, 1e-7);
 }
 
+/* 10 ms of forward and 20 ms of backward work whose factor is 1.5, plus the host's own 30 ms:
+ * sqrt(40^2 + 30^2) = 50. */
+static void a_constant_of_the_host_hides_behind_the_device_as_its_kernels_do(void **state)
+{
+    struct dlt_step_parameters host = {
+        .device_factor = 1, .backward_factor = 1.5, .corner = 2, .constant_s = 0.030};
+    struct dlt_step_times times;
+
+    (void)state;
+    dlt_step_times(&conv_net, &host, &times);
+    assert_near(times.micro_s, 0.050, 1e-9);
+    /* Each pass alone has half of the constant: sqrt(10^2 + 15^2), sqrt(30^2 + 15^2). */
+    assert_near(times.forward_s, 0.0180278, 1e-7);
+    assert_near(times.backward_s, 0.0335410, 1e-7);
+    assert_near(times.micro_s + times.update_s, hypot(0.041, 0.030), 1e-9);
+}
+
 static void on_a_cpu_dispatch_and_work_add(void **state)
 {
-    struct dlt_step_parameters host = {.device_factor = 1, .dispatch_s = 10e-6};
+    struct dlt_step_parameters host = {
+        .device_factor = 1, .backward_factor = 1, .corner = 4, .dispatch_s = 10e-6};
     struct dlt_step_sum sum = conv_net;
     struct dlt_step_times times;
 
@@ -180,6 +200,7 @@ int main(void)
         cmocka_unit_test(student_cdf_inverts_the_quantile),
         cmocka_unit_test(a_gpu_hides_the_hosts_dispatch_behind_its_work),
         cmocka_unit_test(a_slow_host_rules_small_steps),
+        cmocka_unit_test(a_constant_of_the_host_hides_behind_the_device_as_its_kernels_do),
         cmocka_unit_test(on_a_cpu_dispatch_and_work_add),
         cmocka_unit_test(all_reduce_is_free_on_one_device_and_hidden_behind_a_long_backward),
         cmocka_unit_test(a_job_is_its_epochs_of_whole_steps_and_the_setup),

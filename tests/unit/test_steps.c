@@ -12,7 +12,6 @@ static void make_cases(struct dlt_step_case cases[CASES], const struct dlt_step_
     for (int i = 0; i < CASES; i++) {
         int n = i / BATCHES;
         double work = 0.0005 * pow(2, n) * (1 + i % BATCHES);
-        struct dlt_step_times times;
 
         cases[i] = (struct dlt_step_case){.network = n};
         cases[i].sum = (struct dlt_step_sum){.forward_s = work,
@@ -22,32 +21,111 @@ static void make_cases(struct dlt_step_case cases[CASES], const struct dlt_step_
                                              .backward_kernels = 120 + 80 * n,
                                              .update_kernels = 10,
                                              .host_computes = host_computes};
-        dlt_step_times(&cases[i].sum, truth, &times);
-        cases[i].observed_s = (times.micro_s + times.update_s) * exp(error ? error[n] : 0);
+        cases[i].observed_s = dlt_step_case_time(&cases[i], truth) * exp(error ? error[n] : 0);
     }
 }
 
 static void known_parameters_come_back_from_exact_runs(void **state)
 {
-    const struct dlt_step_parameters truth = {
-        .device_factor = 1.12, .dispatch_s = 11e-6, .constant_s = 300e-6};
+    const struct dlt_step_parameters truth = {.device_factor = 1.12,
+                                              .backward_factor = 1,
+                                              .corner = 4,
+                                              .dispatch_s = 11e-6,
+                                              .constant_s = 300e-6};
     struct dlt_step_parameters found;
     struct dlt_step_case cases[CASES];
 
     (void)state;
     make_cases(cases, &truth, NULL, false);
     dlt_learn_steps(cases, CASES, DLT_PYTORCH, false, &found);
-    assert_near(found.device_factor, 1.12, 0.01);
+    /* Whole steps, a third of them forward, cannot tell how the factor splits over passes. */
+    assert_near(found.device_factor * (1 + 2 * found.backward_factor) / 3, 1.12, 0.01);
     assert_near(found.dispatch_s, 11e-6, 0.5e-6);
     assert_near(found.constant_s, 300e-6, 60e-6);
     assert_near(found.networks, NETWORKS, 0);
     assert_near(found.runs, CASES, 0);
 }
 
+static void passes_timed_apart_tell_their_factors_and_what_allocating_costs(void **state)
+{
+    const struct dlt_step_parameters truth = {.device_factor = 1.05,
+                                              .backward_factor = 1.2,
+                                              .corner = 4,
+                                              .dispatch_s = 8e-6,
+                                              .constant_s = 200e-6,
+                                              .allocate_s = 2e-12};
+    struct dlt_step_case cases[CASES], apart[2 * CASES];
+    struct dlt_step_parameters found;
+
+    (void)state;
+    make_cases(cases, &truth, NULL, false);
+    for (int i = 0; i < CASES; i++) {
+        apart[2 * i] = apart[2 * i + 1] = cases[i];
+        apart[2 * i].sum.kept_bytes = 1e9 * (1 + i % BATCHES);
+        apart[2 * i].seen = i % 2 ? DLT_SEEN_FORWARD : DLT_SEEN_INFERENCE;
+        apart[2 * i].observed_s = dlt_step_case_time(&apart[2 * i], &truth);
+        apart[2 * i + 1].seen = DLT_SEEN_BACKWARD;
+        apart[2 * i + 1].observed_s = dlt_step_case_time(&apart[2 * i + 1], &truth);
+    }
+    dlt_learn_steps(apart, 2 * CASES, DLT_PYTORCH, false, &found);
+    assert_near(found.device_factor, 1.05, 0.01);
+    assert_near(found.backward_factor, 1.2, 0.02);
+    assert_near(found.allocate_s, 2e-12, 0.2e-12);
+}
+
+/* One of eight names means a network of half the work: the other seven decide. */
+static void a_network_that_the_rest_contradicts_loses_its_vote(void **state)
+{
+    const struct dlt_step_parameters truth = {.device_factor = 1,
+                                              .backward_factor = 1,
+                                              .corner = 4,
+                                              .dispatch_s = 8e-6,
+                                              .constant_s = 200e-6};
+    const double wrong[NETWORKS] = {0, 0, 0, 0, 0, 0, 0.69, 0};
+    struct dlt_step_parameters found;
+    struct dlt_step_case cases[CASES];
+
+    (void)state;
+    make_cases(cases, &truth, wrong, false);
+    dlt_learn_steps(cases, CASES, DLT_PYTORCH, false, &found);
+    assert_near(found.device_factor * (1 + 2 * found.backward_factor) / 3, 1, 0.03);
+}
+
+/* The same networks on two devices, one of them half as slow again than its operators say. */
+static void devices_that_differ_widen_what_a_third_is_told(void **state)
+{
+    const struct dlt_step_parameters truth = {.device_factor = 1,
+                                              .backward_factor = 1,
+                                              .corner = 4,
+                                              .dispatch_s = 8e-6,
+                                              .constant_s = 200e-6};
+    struct dlt_step_case cases[2 * CASES];
+    struct dlt_step_parameters one, alike, apart;
+
+    (void)state;
+    make_cases(cases, &truth, NULL, false);
+    make_cases(cases + CASES, &truth, NULL, false);
+    dlt_learn_steps(cases, CASES, DLT_PYTORCH, false, &one);
+    for (int i = CASES; i < 2 * CASES; i++)
+        cases[i].device = 1;
+    dlt_learn_steps(cases, 2 * CASES, DLT_PYTORCH, false, &alike);
+    for (int i = CASES; i < 2 * CASES; i++)
+        cases[i].observed_s *= 1.5;
+    dlt_learn_steps(cases, 2 * CASES, DLT_PYTORCH, false, &apart);
+    assert_near(alike.devices, 2, 0);
+    assert_true(one.bias_sigma < alike.bias_sigma && alike.bias_sigma < apart.bias_sigma);
+    /* Each is off by ln 1.5 = 0.41 when left out; two more are taken for 0.15. */
+    assert_near(apart.bias_sigma, sqrt((0.41 * 0.41 + 0.15 * 0.15) / 2), 0.05);
+    assert_near(apart.network_sigma, alike.network_sigma, 0.03);
+}
+
 static void networks_that_differ_widen_the_spread_and_agreement_narrows_it(void **state)
 {
-    const struct dlt_step_parameters truth = {
-        .device_factor = 1, .dispatch_s = 8e-6, .constant_s = 200e-6};
+    const struct dlt_step_parameters truth = {.device_factor = 1,
+                                              .backward_factor = 1,
+                                              .corner = 4,
+                                              .dispatch_s = 8e-6,
+                                              .constant_s = 200e-6};
     const double apart[NETWORKS] = {0.2, -0.2, 0.2, -0.2, 0.2, -0.2, 0.2, -0.2};
     struct dlt_step_parameters agreeing, differing;
     struct dlt_step_case cases[CASES];
@@ -63,8 +141,11 @@ static void networks_that_differ_widen_the_spread_and_agreement_narrows_it(void 
 
 static void one_run_moves_the_factor_only_part_of_the_way(void **state)
 {
-    const struct dlt_step_parameters truth = {
-        .device_factor = 2, .dispatch_s = 2e-6, .constant_s = 10e-6};
+    const struct dlt_step_parameters truth = {.device_factor = 2,
+                                              .backward_factor = 1,
+                                              .corner = 4,
+                                              .dispatch_s = 2e-6,
+                                              .constant_s = 10e-6};
     struct dlt_step_parameters found;
     struct dlt_step_case cases[CASES];
 
@@ -92,6 +173,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_parameters_come_back_from_exact_runs),
+        cmocka_unit_test(passes_timed_apart_tell_their_factors_and_what_allocating_costs),
+        cmocka_unit_test(a_network_that_the_rest_contradicts_loses_its_vote),
+        cmocka_unit_test(devices_that_differ_widen_what_a_third_is_told),
         cmocka_unit_test(networks_that_differ_widen_the_spread_and_agreement_narrows_it),
         cmocka_unit_test(one_run_moves_the_factor_only_part_of_the_way),
         cmocka_unit_test(without_runs_the_defaults_stay),
