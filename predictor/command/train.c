@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +11,33 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "learn/general.h"
 #include "learn/runs.h"
 #include "learn/train.h"
 
 static const char help[] =
     "Usage: dltime train FILE... --output PROFILE [OPTION]...\n"
     "A profile from measurements (dltime-measurements(5)): operators, and runs of networks.\n\n"
+    "Files of several devices make a general profile, which also answers for devices that nobody\n"
+    "measured.\n\n"
     "  --output PROFILE   where to write it\n"
+    "  --base PROFILE     adapt this profile of other devices to the files' device, of which a "
+    "few\n"
+    "                     rows are enough (`dlbench run --quick`)\n"
     "  --method METHOD    auto (default): what suits the rows; mlp: neural networks;\n"
     "                     linear: linear regression on FLOPs and sizes, to compare with;\n"
     "                     cost: the cost model alone\n"
     "  --seed N           of everything random (default 1); the same seed and files give the same\n"
     "                     bytes where SOURCE_DATE_EPOCH is set\n"
     "  --threads N        default: the CPUs that may be used; results do not depend on it\n\n"
-    "  dltime train a100.jsonl --output a100.dlp\n";
+    "  dltime train a100.jsonl --output a100.dlp\n"
+    "  dltime train v100.jsonl p100.jsonl t4.jsonl --output general.dlp\n"
+    "  dltime train --base general.dlp a100-quick.jsonl --output a100.dlp\n";
 
 static const char *const method_names[DLT_METHODS] = {"auto", "mlp", "linear", "cost"};
 
 struct options {
-    const char *output;
+    const char *output, *base;
     struct dlt_train_settings settings;
     char **file;
     int file_count;
@@ -49,12 +58,16 @@ static int take_method(const char *text, enum dlt_method *method)
                          text);
 }
 
-enum { OUTPUT = 256, METHOD, SEED, THREADS, HELP };
+enum { OUTPUT = 256, BASE, METHOD, SEED, THREADS, HELP };
 
 static const struct option long_options[] = {
-    {"output", required_argument, NULL, OUTPUT}, {"method", required_argument, NULL, METHOD},
-    {"seed", required_argument, NULL, SEED},     {"threads", required_argument, NULL, THREADS},
-    {"help", no_argument, NULL, HELP},           {0},
+    {"output", required_argument, NULL, OUTPUT},
+    {"method", required_argument, NULL, METHOD},
+    {"base", required_argument, NULL, BASE},
+    {"seed", required_argument, NULL, SEED},
+    {"threads", required_argument, NULL, THREADS},
+    {"help", no_argument, NULL, HELP},
+    {0},
 };
 
 static int take_option(int option, const char *value, struct options *o)
@@ -65,6 +78,9 @@ static int take_option(int option, const char *value, struct options *o)
     switch (option) {
     case OUTPUT:
         o->output = value;
+        return COMMAND_DONE;
+    case BASE:
+        o->base = value;
         return COMMAND_DONE;
     case METHOD:
         return take_method(value, &o->settings.method);
@@ -179,6 +195,23 @@ static int check_twice(const struct dlt_corpus *corpus)
     return COMMAND_DONE;
 }
 
+/* From the files alone, or from a profile of other devices and the files. */
+static int learn(const struct options *o, const struct dlt_corpus *corpus,
+                 struct dlt_profile_writer *writer, struct dlt_error *error)
+{
+    char buffer[PATH_MAX];
+    struct dlt_profile *base = NULL;
+    int result;
+
+    if (!o->base)
+        return dlt_train(corpus, &o->settings, writer, error);
+    if (dlt_profile_load(command_profile_path(o->base, buffer, sizeof buffer), &base, error))
+        return -1;
+    result = dlt_adapt(base, corpus, &o->settings, writer, error);
+    dlt_profile_destroy(base);
+    return result;
+}
+
 static int run(struct options *o)
 {
     struct dlt_corpus corpus = {0};
@@ -198,7 +231,7 @@ static int run(struct options *o)
         if (status == COMMAND_DONE)
             warn(&corpus.source[corpus.source_count - 1]);
     }
-    if (status == COMMAND_DONE && dlt_train(&corpus, &o->settings, &writer, &error))
+    if (status == COMMAND_DONE && learn(o, &corpus, &writer, &error))
         status = command_fail("train", &error);
     if (status == COMMAND_DONE && dlt_learn_runs(&corpus, &writer, &report, &error))
         status = command_fail("train", &error);

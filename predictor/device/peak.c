@@ -108,6 +108,24 @@ double dlt_device_peak(const struct dlt_device *device, int dtype, int math, int
     return base > 0 ? base * gain_of(device, rate) : NAN;
 }
 
+double dlt_device_reach(const struct dlt_device *device, int dtype, int math, int threads)
+{
+    static const struct {
+        const char *name;
+        double hz;
+    } defaults[] = {{"Tesla K40", 745e6}};
+    const double issued = 128; /* cores that one multiprocessor keeps busy */
+    double peak = dlt_device_peak(device, dtype, math, threads), share = 1;
+
+    if (device->cores_per_sm > issued)
+        share = issued / device->cores_per_sm;
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        if (dlt_device_same_model(device->name, defaults[i].name) &&
+            device->clock_hz > defaults[i].hz)
+            share *= defaults[i].hz / device->clock_hz;
+    return peak * share;
+}
+
 double dlt_device_usable(const struct dlt_device *device)
 {
     return device->usable_bytes > 0 ? device->usable_bytes : device->memory_bytes;

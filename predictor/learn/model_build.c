@@ -43,7 +43,8 @@ struct dlt_section dlt_build_section(const struct dlt_build *b)
                                   .axis_scale = b->axis_scale,
                                   .axis_low = b->axis_low,
                                   .axis_high = b->axis_high,
-                                  .neighbour = b->neighbour};
+                                  .neighbour = b->neighbour,
+                                  .donor = b->donor};
 
     section.network.layers = (int)b->model.layers;
     for (uint32_t l = 0; l <= b->model.layers; l++)
@@ -91,6 +92,7 @@ static void put_all(struct writer *w, const struct dlt_build *b)
     put(w, b->axis_low, m->axes, sizeof *b->axis_low);
     put(w, b->axis_high, m->axes, sizeof *b->axis_high);
     put(w, b->neighbour, (size_t)m->neighbours * m->axes, sizeof *b->neighbour);
+    put(w, b->donor, m->donors, sizeof *b->donor);
 }
 
 int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t *size)

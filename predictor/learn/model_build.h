@@ -24,6 +24,7 @@ struct dlt_build {
     float axis_mean[DLT_COORDINATES_MAX], axis_scale[DLT_COORDINATES_MAX];
     float axis_low[DLT_COORDINATES_MAX], axis_high[DLT_COORDINATES_MAX];
     int16_t *neighbour; /* malloc'ed */
+    struct dlt_file_donor donor[DLT_DONORS];
 };
 
 /* What a device was seen to reach, or its data sheet says with the usual losses; 0: unknown. */

@@ -9,7 +9,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "learn/fit_section.h"
+#include "learn/general.h"
 #include "learn/parallel.h"
+#include "learn/train_parts.h"
 
 /* Fewer rows teach less than the rates that the device reached on everything else. */
 enum { LEAST_SECTION = 4 };
@@ -85,7 +87,7 @@ static int measure_rates(const struct dlt_corpus *corpus, uint32_t group,
     return flops && bytes ? 0 : -1;
 }
 
-static int add_entries(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer)
+int dlt_train_entries(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer)
 {
     for (uint32_t g = 0; g < corpus->group_count; g++) {
         struct dlt_file_entry entry;
@@ -101,7 +103,7 @@ static int add_entries(const struct dlt_corpus *corpus, struct dlt_profile_write
     return 0;
 }
 
-static int add_sources(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer)
+int dlt_train_sources(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer)
 {
     for (size_t i = 0; i < corpus->source_count; i++) {
         const struct dlt_source *s = &corpus->source[i];
@@ -188,7 +190,7 @@ static int add_section(const struct dlt_row **row, size_t count, const struct dl
     return dlt_profile_writer_section(writer, &index, bytes);
 }
 
-static size_t rows_alike(const struct dlt_row *const *row, size_t from, size_t count)
+size_t dlt_rows_alike(const struct dlt_row *const *row, size_t from, size_t count)
 {
     size_t to = from + 1;
 
@@ -197,49 +199,74 @@ static size_t rows_alike(const struct dlt_row *const *row, size_t from, size_t c
     return to - from;
 }
 
-static int add_sections(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
-                        struct dlt_profile_writer *writer, const struct dlt_row **row)
+const struct dlt_row **dlt_sorted_rows(const struct dlt_corpus *corpus)
+{
+    const struct dlt_row **row = calloc(corpus->row_count + 1, sizeof *row);
+
+    for (size_t r = 0; row && r < corpus->row_count; r++)
+        row[r] = &corpus->row[r];
+    if (row)
+        qsort(row, corpus->row_count, sizeof *row, compare_rows);
+    return row;
+}
+
+static bool is_section(const struct dlt_row *const *row, size_t count, dlt_rows_wanted *wanted,
+                       void *context)
+{
+    return count >= LEAST_SECTION && (!wanted || wanted(context, row, count));
+}
+
+static int learn_all(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+                     dlt_rows_wanted *wanted, void *context, struct dlt_profile_writer *writer,
+                     const struct dlt_row **row)
 {
     struct dlt_train_progress progress = {0};
+    size_t alike;
 
-    for (size_t r = 0; r < corpus->row_count; r++)
-        row[r] = &corpus->row[r];
-    qsort(row, corpus->row_count, sizeof *row, compare_rows);
-    for (size_t r = 0; r < corpus->row_count; r += rows_alike(row, r, corpus->row_count))
-        progress.count++;
-    for (size_t r = 0; r < corpus->row_count;) {
-        size_t count = rows_alike(row, r, corpus->row_count);
-
+    for (size_t r = 0; r < corpus->row_count; r += alike) {
+        alike = dlt_rows_alike(row, r, corpus->row_count);
+        progress.count += is_section(row + r, alike, wanted, context);
+    }
+    for (size_t r = 0; r < corpus->row_count; r += alike) {
+        alike = dlt_rows_alike(row, r, corpus->row_count);
+        if (!is_section(row + r, alike, wanted, context))
+            continue;
         progress.device = corpus->group[row[r]->group].device.name;
         progress.kind = row[r]->record.kind->name;
-        progress.rows = count;
+        progress.rows = alike;
         if (settings->progress)
             settings->progress(settings->context, &progress);
-        if (count >= LEAST_SECTION &&
-            add_section(row + r, choose_rows(row + r, count), corpus, settings, writer))
+        if (add_section(row + r, choose_rows(row + r, alike), corpus, settings, writer))
             return -1;
         progress.done++;
-        r += count;
     }
     return 0;
+}
+
+int dlt_train_sections(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+                       dlt_rows_wanted *wanted, void *context, struct dlt_profile_writer *writer)
+{
+    struct dlt_train_settings s = *settings;
+    const struct dlt_row **row = dlt_sorted_rows(corpus);
+    int result = -1;
+
+    if (s.threads <= 0)
+        s.threads = dlt_parallel_cpus();
+    openblas_set_num_threads(1);
+    if (row)
+        result = learn_all(corpus, &s, wanted, context, writer, row);
+    free(row);
+    return result;
 }
 
 int dlt_train(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
               struct dlt_profile_writer *writer, struct dlt_error *error)
 {
-    struct dlt_train_settings s = *settings;
-    const struct dlt_row **row;
-    int result = -1;
-
     if (corpus->row_count == 0)
         return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
                                "measure some with `dlbench run`");
-    if (s.threads <= 0)
-        s.threads = dlt_parallel_cpus();
-    openblas_set_num_threads(1);
-    row = malloc(corpus->row_count * sizeof *row);
-    if (row && !add_entries(corpus, writer) && !add_sources(corpus, writer))
-        result = add_sections(corpus, &s, writer, row);
-    free(row);
-    return result == 0 ? 0 : dlt_fail_memory(error);
+    if (dlt_train_entries(corpus, writer) || dlt_train_sources(corpus, writer) ||
+        dlt_train_sections(corpus, settings, NULL, NULL, writer))
+        return dlt_fail_memory(error);
+    return dlt_learn_general(corpus, settings, writer, error);
 }

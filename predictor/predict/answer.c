@@ -214,7 +214,7 @@ void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_recor
     terms[5] = parts.update;
 }
 
-static double sigma_inside(const struct dlt_section *s, const double terms[DLT_SIGMA_TERMS])
+double dlt_section_sigma(const struct dlt_section *s, const double terms[DLT_SIGMA_TERMS])
 {
     double ln_sigma = 0;
 
@@ -236,5 +236,5 @@ void dlt_section_answer(const struct dlt_section *s, const struct dlt_device *de
     answer->cost_s = cost_s;
     answer->extrapolated = apart;
     answer->seconds = fmax(cost_s * exp((1 - apart) * ratio), s->model.floor_s);
-    answer->sigma = (1 - apart) * sigma_inside(s, terms) + apart * s->model.sigma_far;
+    answer->sigma = (1 - apart) * dlt_section_sigma(s, terms) + apart * s->model.sigma_far;
 }

@@ -56,6 +56,24 @@ bool dlt_column_is_of_one(const char *name)
     return length > 3 && strcmp(name + length - 3, " of") == 0;
 }
 
+enum dlt_resource dlt_column_resource(const struct dlt_numbers *columns, size_t index)
+{
+    static const char *const arithmetic[] = {"macs", "flops", "tiles"};
+    static const char *const constant[] = {"1", "pass", "update of"};
+    const char *name = columns->name[index];
+
+    for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++)
+        if (strstr(name, arithmetic[i]))
+            return DLT_COMPUTE;
+    for (size_t i = 0; i < sizeof constant / sizeof *constant; i++)
+        if (strcmp(name, constant[i]) == 0)
+            return DLT_LAUNCH;
+    /* A value of a named field has two columns: whether it is there, and its bytes. */
+    if (index + 1 < columns->count && strcmp(name, columns->name[index + 1]) == 0)
+        return DLT_LAUNCH;
+    return DLT_MEMORY;
+}
+
 static size_t field_width(const struct dlt_record_kind *kind, const struct dlt_field *field)
 {
     if (field->type == DLT_FIELD_LIST)

@@ -51,6 +51,11 @@ bool dlt_column_is_update(const char *name);
 bool dlt_column_is_input_update(const char *name);
 bool dlt_column_is_of_one(const char *name);
 
+/* What a column's time goes by when another device does the work. Constants go by the host and the
+ * launch, MACs, FLOPs and tiles by the arithmetic, everything else by the memory. */
+enum dlt_resource { DLT_LAUNCH, DLT_MEMORY, DLT_COMPUTE, DLT_RESOURCES };
+enum dlt_resource dlt_column_resource(const struct dlt_numbers *columns, size_t index);
+
 /*
  * Features of the learned ratio ln(time / cost model).
  * cost_s: the cost model's time for the record, seconds. device: for the roofline; zeros where

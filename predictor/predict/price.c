@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "predict/section.h"
+#include "predict/transfer.h"
 
 /* Who asks: everything that stays the same while a record's pass varies. */
 struct query {
@@ -61,8 +62,9 @@ static bool find_section(const struct query *q, const struct dlt_record *record,
     for (uint32_t i = e->first_section; i < e->first_section + e->section_count; i++) {
         const struct dlt_file_section *s = &q->profile->section[i];
 
-        if ((s->passes & 1U << pass) && s->dtype == (uint32_t)record->dtype &&
-            s->math == (uint32_t)record->math && strcmp(s->kind, record->kind->name) == 0)
+        if (!dlt_section_is_transfer(s) && (s->passes & 1U << pass) &&
+            s->dtype == (uint32_t)record->dtype && s->math == (uint32_t)record->math &&
+            strcmp(s->kind, record->kind->name) == 0)
             return dlt_profile_section(q->profile, i, section);
     }
     return false;
@@ -329,12 +331,35 @@ static struct dlt_price update(const struct query *q, const struct dlt_record *a
     return update_from_step(q, asked);
 }
 
+/* From other devices, where the entry has a section that says how; in whatever pass. */
+static struct dlt_price transferred(const struct query *q, const struct dlt_record *asked)
+{
+    const struct dlt_file_entry *e = q->entry;
+    struct dlt_section section;
+    struct dlt_price price = nothing;
+
+    for (uint32_t i = e->first_section; i < e->first_section + e->section_count; i++) {
+        const struct dlt_file_section *s = &q->profile->section[i];
+
+        if (dlt_section_is_transfer(s) && s->dtype == (uint32_t)asked->dtype &&
+            s->math == (uint32_t)asked->math && strcmp(s->kind, asked->kind->name) == 0 &&
+            dlt_profile_section(q->profile, i, &section))
+            dlt_transfer_price(q->profile, e, &section, q->device, asked, &price);
+    }
+    return price;
+}
+
 /* From the sections of the record's own operator, dtype and math. */
 static struct dlt_price own(const struct query *q, const struct dlt_record *asked)
 {
     struct dlt_record part;
     struct dlt_price price, sum;
 
+    if (q->entry->general || q->entry->adapted) {
+        price = transferred(q, asked);
+        if (known(&price))
+            return price;
+    }
     switch (asked->pass) {
     case DLT_FORWARD:
         return forward(q, asked);
@@ -360,6 +385,16 @@ static struct dlt_price own(const struct query *q, const struct dlt_record *aske
     part.pass = DLT_UPDATE;
     price = asked->optimizer == DLT_OPTIMIZER_NONE ? nothing : update(q, &part);
     return known(&price) ? sum_of(&sum, &price) : sum;
+}
+
+void dlt_entry_price(const struct dlt_profile *profile, size_t entry,
+                     const struct dlt_record *record, struct dlt_price *price)
+{
+    const struct query q = {.profile = profile,
+                            .entry = &profile->entry[entry],
+                            .device = &profile->entry[entry].device};
+
+    *price = own(&q, record);
 }
 
 /* Seconds that hardware figures alone give; NaN where there are none. */

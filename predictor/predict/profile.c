@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -51,7 +50,8 @@ static int check_header(const struct dlt_profile *p, struct dlt_error *error)
         return damaged(p->path, "is cut short", error);
     if (h->version < DLT_PROFILE_VERSION || h->header_size != sizeof *h ||
         h->entry_size != sizeof *p->entry || h->section_size != sizeof *p->section ||
-        h->step_size != sizeof *p->step || h->source_size != sizeof *p->source)
+        h->step_size != sizeof *p->step || h->source_size != sizeof *p->source ||
+        h->model_size != sizeof(struct dlt_file_model) || h->feature_set != DLT_FEATURE_SET)
         return dlt_fail(error, "%s: written by another dltime (%.*s); %s", p->path,
                         (int)strnlen(h->producer, sizeof h->producer), h->producer, retrain);
     if (h->file_size != p->size || h->directory_size > p->size ||
@@ -149,7 +149,8 @@ static int open_bytes(struct dlt_profile *p, struct dlt_profile **profile, struc
     if (check_directory(p, error))
         goto refuse;
     p->state = calloc(h->section_count + 1, sizeof *p->state);
-    if (!p->state) {
+    p->loaded = calloc(h->section_count + 1, sizeof *p->loaded);
+    if (!p->state || !p->loaded) {
         dlt_fail_memory(error);
         goto refuse;
     }
@@ -160,24 +161,50 @@ refuse:
     return -1;
 }
 
-static int map_file(struct dlt_profile *p, struct dlt_error *error)
+/* Reads bytes of the file; false where it has fewer (cut short since it was opened). */
+static bool read_at(int fd, uint64_t offset, void *to, size_t size)
 {
-    int64_t size;
-    void *data = MAP_FAILED;
-    int fd = dlt_file_open(p->path, &size, error);
+    unsigned char *at = to;
 
-    if (fd < 0)
+    while (size > 0) {
+        ssize_t got = pread(fd, at, size, (off_t)offset);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        offset += (uint64_t)got;
+        size -= (size_t)got;
+    }
+    return true;
+}
+
+/* Reads the header, then all of the directory. The file is not mapped: one that is cut short by
+ * somebody while it is in use must be an error, not a signal. */
+static int read_directory(struct dlt_profile *p, struct dlt_error *error)
+{
+    const uint64_t most_directory = 64 << 20;
+    struct dlt_file_header header = {0};
+    size_t got = p->size < sizeof header ? p->size : sizeof header;
+    unsigned char *data;
+
+    p->header = &header;
+    if (!read_at(p->fd, 0, &header, got))
+        return dlt_fail(error, "%s: cannot be read: %s", p->path, strerror(errno));
+    if (check_header(p, error))
         return -1;
-    if (size < 16)
-        dlt_fail(error, "%s: is not a profile of dltime", p->path);
-    else if ((data = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0)) == MAP_FAILED)
-        dlt_fail(error, "%s: cannot be mapped: %s", p->path, strerror(errno));
-    close(fd);
-    if (data == MAP_FAILED)
-        return -1;
+    p->header = NULL;
+    if (header.directory_size > most_directory)
+        return damaged(p->path, "its sizes contradict one another", error);
+    data = malloc(header.directory_size);
+    if (!data)
+        return dlt_fail_memory(error);
     p->data = data;
-    p->size = (size_t)size;
-    p->mapped = true;
+    if (!read_at(p->fd, 0, data, header.directory_size))
+        return damaged(p->path, "is cut short", error);
+    if (memcmp(data, &header, sizeof header) != 0)
+        return damaged(p->path, "changes while it is read", error);
     return 0;
 }
 
@@ -185,8 +212,10 @@ static struct dlt_profile *profile_new(const char *path, struct dlt_error *error
 {
     struct dlt_profile *p = calloc(1, sizeof *p);
 
-    if (p)
+    if (p) {
+        p->fd = -1;
         p->path = strdup(path);
+    }
     if (p && p->path)
         return p;
     dlt_profile_destroy(p);
@@ -197,10 +226,13 @@ static struct dlt_profile *profile_new(const char *path, struct dlt_error *error
 int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error)
 {
     struct dlt_profile *p = profile_new(path, error);
+    int64_t size;
 
     if (!p)
         return -1;
-    if (map_file(p, error)) {
+    p->fd = dlt_file_open(path, &size, error);
+    p->size = p->fd < 0 ? 0 : (size_t)size;
+    if (p->fd < 0 || read_directory(p, error)) {
         dlt_profile_destroy(p);
         return -1;
     }
@@ -225,13 +257,45 @@ void dlt_profile_destroy(struct dlt_profile *profile)
 {
     if (!profile)
         return;
-    if (profile->data && profile->mapped)
-        munmap((void *)(uintptr_t)profile->data, profile->size);
-    else
-        free((void *)(uintptr_t)profile->data);
+    for (uint32_t i = 0; profile->loaded && i < profile->header->section_count; i++)
+        free(profile->loaded[i]);
+    free((void *)profile->loaded);
     free((void *)profile->state);
+    free((void *)(uintptr_t)profile->data);
+    if (profile->fd >= 0)
+        close(profile->fd);
     free(profile->path);
     free(profile);
+}
+
+size_t dlt_profile_touched(const struct dlt_profile *p)
+{
+    size_t bytes = p->fd < 0 ? p->size : p->header->directory_size;
+
+    for (uint32_t i = 0; p->fd >= 0 && i < p->header->section_count; i++)
+        bytes += p->loaded[i] ? p->section[i].size : 0;
+    return bytes;
+}
+
+/* A section's bytes, read on the first call; NULL where that fails. Of several threads that read
+ * them at once, one keeps its copy. */
+static const unsigned char *section_bytes(const struct dlt_profile *p, size_t index)
+{
+    const struct dlt_file_section *s = &p->section[index];
+    unsigned char *bytes, *other = NULL;
+
+    if (p->fd < 0)
+        return p->data + s->offset;
+    bytes = atomic_load_explicit(&p->loaded[index], memory_order_acquire);
+    if (bytes)
+        return bytes;
+    bytes = malloc(s->size + 1);
+    if (bytes && read_at(p->fd, s->offset, bytes, s->size)) {
+        if (atomic_compare_exchange_strong(&p->loaded[index], &other, bytes))
+            return bytes;
+    }
+    free(bytes);
+    return other;
 }
 
 static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
@@ -239,11 +303,13 @@ static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
 {
     const struct dlt_file_section *s = &p->section[index];
     const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind);
-    const unsigned char *bytes = p->data + s->offset;
+    const unsigned char *bytes = section_bytes(p, index);
 
-    if (dlt_checksum(bytes, s->size, index) != s->checksum ||
-        !dlt_section_parse(bytes, s->size, section) || !dlt_section_trees_are_sound(section))
+    if (!bytes || dlt_checksum(bytes, s->size, index) != s->checksum)
         return DLT_SECTION_ALTERED;
+    if (!dlt_section_parse(bytes, s->size, section) || !dlt_section_trees_are_sound(section))
+        return DLT_SECTION_ALIEN;
+    section->bytes = bytes;
     if (!kind || section->model.signature != dlt_feature_signature(kind))
         return DLT_SECTION_ALIEN;
     return DLT_SECTION_SOUND;
@@ -261,8 +327,10 @@ bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_s
         atomic_store_explicit(&p->state[index], state, memory_order_relaxed);
         return state == DLT_SECTION_SOUND;
     }
-    return state == DLT_SECTION_SOUND &&
-           dlt_section_parse(p->data + s->offset, s->size, section) > 0;
+    if (state != DLT_SECTION_SOUND)
+        return false;
+    section->bytes = section_bytes(p, index);
+    return section->bytes && dlt_section_parse(section->bytes, s->size, section) > 0;
 }
 
 int dlt_profile_check(const struct dlt_profile *p, struct dlt_error *error)
@@ -362,9 +430,10 @@ static const struct dlt_file_entry *best_entry(const struct dlt_profile *p, cons
 
     for (uint32_t i = 0; i < p->header->entry_count; i++) {
         const struct dlt_file_entry *e = &p->entry[i];
-        double rank = entry_rank(e, threads) + (is_of_framework(e, framework) ? 100 : 0);
+        double rank = entry_rank(e, threads) + (is_of_framework(e, framework) ? 100 : 0) +
+                      (e->adapted ? 1000 : 0);
 
-        if (device && dlt_profile_answers(p, i, device) < DLT_ANSWERS_MEANT)
+        if (e->general || (device && dlt_profile_answers(p, i, device) < DLT_ANSWERS_MEANT))
             continue;
         if (!best || rank > best_rank) {
             best = e;
@@ -374,9 +443,11 @@ static const struct dlt_file_entry *best_entry(const struct dlt_profile *p, cons
     return best;
 }
 
-/* Whether the profile is of one device alone. */
+/* Whether the profile is of one device alone, or adapted to one. */
 static bool is_of_one_device(const struct dlt_profile *p)
 {
+    if (p->entry[0].adapted)
+        return true;
     for (uint32_t i = 1; i < p->header->entry_count; i++)
         if (strcmp(p->entry[i].device.name, p->entry[0].device.name) != 0)
             return false;

@@ -3,6 +3,10 @@
  *
  *     header | entries | sections' index | step parameters | sources | sections
  *
+ * Rule: whoever changes any of these structs, or what a field or a feature means, raises
+ * DLT_PROFILE_VERSION (or DLT_FEATURE_SET), so that another version's file is called that and not
+ * damaged. Sizes of structs are in the header as well, and catch a change that forgot.
+ *
  * Everything before the sections is the directory, guarded by one checksum; each section has its
  * own, verified when the section is first used. Little-endian, fixed width, offsets from the start
  * of the file, everything aligned to 8 bytes. A section is a struct dlt_file_model and its arrays,
@@ -17,7 +21,7 @@
 #include "predict/profile.h"
 
 #define DLT_PROFILE_MAGIC "dltprof\n"
-enum { DLT_PROFILE_VERSION = 2, DLT_SIGMA_TERMS = 6 };
+enum { DLT_PROFILE_VERSION = 2, DLT_SIGMA_TERMS = 6, DLT_DONORS = 32 };
 
 struct dlt_file_header {
     char magic[8];
@@ -29,7 +33,8 @@ struct dlt_file_header {
     uint32_t entry_count, section_count, step_count, source_count;
     uint32_t entry_size, section_size, step_size, source_size;
     uint64_t entry_offset, section_offset, step_offset, source_offset;
-    int64_t created; /* seconds since 1970 */
+    uint32_t model_size, feature_set; /* of the sections */
+    int64_t created;                  /* seconds since 1970 */
     char producer[48];
 };
 
@@ -43,6 +48,8 @@ struct dlt_file_entry {
     double floor_s;   /* the shortest time seen, 0: none */
     uint64_t rows;
     uint32_t first_section, section_count;
+    uint32_t adapted; /* 1: the profile is this device's; the other entries are its donors */
+    uint32_t reserved;
 };
 
 struct dlt_file_section {
@@ -57,6 +64,12 @@ struct dlt_file_section {
     uint64_t held_out;
     double rmse_s, mape, median_ape, coverage90, mean_width;
 };
+
+/* Whether a section says how to ask other entries (transfer.h) instead of having learned itself. */
+static inline bool dlt_section_is_transfer(const struct dlt_file_section *section)
+{
+    return section->basis == DLT_BASIS_GENERAL || section->basis == DLT_BASIS_ADAPTED;
+}
 
 struct dlt_file_step {
     uint32_t entry, framework;
@@ -73,8 +86,9 @@ struct dlt_file_source {
 /* How the cost model is corrected; a forest may share in it or do it alone. */
 enum dlt_ratio {
     DLT_RATIO_NONE,
-    DLT_RATIO_NETWORK, /* one layer: linear */
-    DLT_RATIO_KERNEL,  /* Gaussian process: sum of weight x kernel(distance to a measured row) */
+    DLT_RATIO_NETWORK,  /* one layer: linear */
+    DLT_RATIO_KERNEL,   /* Gaussian process: sum of weight x kernel(distance to a measured row) */
+    DLT_RATIO_TRANSFER, /* no cost model: what other entries say, see transfer.h */
     DLT_RATIOS
 };
 
@@ -92,7 +106,9 @@ struct dlt_file_model {
     uint32_t trees;       /* of the forest; 0: none */
     uint32_t tree_stride; /* nodes of each */
     uint32_t signature;   /* dlt_feature_signature of the kind */
-    double floor_s;       /* nothing is faster */
+    uint32_t donors;      /* entries that a transfer weighs anew; 0: by hardware alone */
+    uint32_t reserved;
+    double floor_s;                   /* nothing is faster */
     double target_mean, target_scale; /* ln ratio = mean + scale x output */
     double tree_scale;                /* of the forest's leaves */
     double tree_weight;               /* of the forest in the output; the ratio has the rest */
@@ -103,11 +119,20 @@ struct dlt_file_model {
     double sigma[DLT_SIGMA_TERMS]; /* ln sigma inside: sum of coefficient x term */
     double sigma_low, sigma_high;  /* range of sigma inside */
     double sigma_far;              /* of the cost model alone */
+    double mix, reach;             /* of a transfer */
 };
 
-/* A section's arrays, pointing into the mapped file. */
+/* An entry that a transfer asks, and what the few measurements of the new device add to its share.
+ */
+struct dlt_file_donor {
+    uint32_t entry, reserved;
+    double share;
+};
+
+/* A section's arrays, pointing into its bytes. */
 struct dlt_section {
     const struct dlt_file_section *index;
+    const unsigned char *bytes; /* all of it, index->size; the profile's */
     struct dlt_file_model model;
     struct dlt_network network;
     const double *coefficient;          /* columns */
@@ -123,6 +148,7 @@ struct dlt_section {
     const float *axis_low;              /* axes: range in training, standardised */
     const float *axis_high;             /* axes */
     const int16_t *neighbour;           /* axes x neighbours, standardised x DLT_NEIGHBOUR_UNIT */
+    const struct dlt_file_donor *donor; /* donors */
 };
 enum { DLT_NEIGHBOUR_UNIT = 2048, DLT_NEIGHBOURS = 512 };
 
@@ -135,15 +161,16 @@ enum dlt_section_state {
 
 struct dlt_profile {
     char *path;
-    const unsigned char *data;
+    int fd; /* read from, section by section, when one is first used; -1: all is in memory */
     size_t size;
-    bool mapped; /* else malloc'ed */
+    const unsigned char *data; /* the header and the directory; where fd is -1, everything */
     const struct dlt_file_header *header;
     const struct dlt_file_entry *entry;
     const struct dlt_file_section *section;
     const struct dlt_file_step *step;
     const struct dlt_file_source *source;
-    _Atomic unsigned char *state; /* of each section: enum dlt_section_state */
+    _Atomic unsigned char *state;   /* of each section: enum dlt_section_state */
+    unsigned char *_Atomic *loaded; /* each section's bytes, once they were read from the file */
 };
 
 /* A profile over bytes in memory, which it takes (malloc'ed) even where it fails. name: for
@@ -151,7 +178,11 @@ struct dlt_profile {
 int dlt_profile_from_memory(void *data, size_t size, const char *name, struct dlt_profile **profile,
                             struct dlt_error *error);
 
-/* Verifies a section on its first use and finds its arrays. Returns false for a damaged one. */
+/* Bytes that were read of the profile so far: the directory, and each section that was used. */
+size_t dlt_profile_touched(const struct dlt_profile *profile);
+
+/* Reads and verifies a section on its first use and finds its arrays. Returns false for a damaged
+ * one. */
 bool dlt_profile_section(const struct dlt_profile *profile, size_t index,
                          struct dlt_section *section);
 

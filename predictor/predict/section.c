@@ -42,7 +42,7 @@ static bool counts_are_sound(const struct dlt_file_model *m)
     if (m->feature_set != DLT_FEATURE_SET || m->columns > DLT_COLUMNS_MAX ||
         m->ratio >= DLT_RATIOS || m->inputs > DLT_FEATURES_MAX || m->points > MOST_ROWS ||
         m->axes > DLT_COORDINATES_MAX || m->neighbours > DLT_NEIGHBOURS ||
-        m->layers > DLT_NETWORK_LAYERS || m->trees > MOST_TREES ||
+        m->layers > DLT_NETWORK_LAYERS || m->trees > MOST_TREES || m->donors > DLT_DONORS ||
         m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 || (m->trees && m->inputs > DLT_FOREST_INPUTS))
         return false;
     return finite_all(&m->floor_s,
@@ -83,6 +83,9 @@ static bool positions_are_sound(const struct dlt_section *s)
     for (uint32_t i = 0; i < s->model.axes; i++)
         if (s->axis[i] >= DLT_COORDINATES_MAX)
             return false;
+    for (uint32_t i = 0; i < s->model.donors; i++)
+        if (!isfinite(s->donor[i].share))
+            return false;
     return finite_all(s->coefficient, s->model.columns);
 }
 
@@ -111,5 +114,6 @@ size_t dlt_section_parse(const unsigned char *bytes, size_t size, struct dlt_sec
     s->axis_low = take(&cursor, m->axes, sizeof *s->axis_low);
     s->axis_high = take(&cursor, m->axes, sizeof *s->axis_high);
     s->neighbour = take(&cursor, (size_t)m->neighbours * m->axes, sizeof *s->neighbour);
+    s->donor = take(&cursor, m->donors, sizeof *s->donor);
     return cursor.failed || !positions_are_sound(s) ? 0 : cursor.used;
 }

@@ -50,6 +50,9 @@ double dlt_section_ratio(const struct dlt_section *section, const struct dlt_dev
 void dlt_section_sigma_terms(const struct dlt_section *section, const struct dlt_record *record,
                              double cost_s, double distance, double terms[DLT_SIGMA_TERMS]);
 
+/* The spread that those terms give within the training rows. */
+double dlt_section_sigma(const struct dlt_section *section, const double terms[DLT_SIGMA_TERMS]);
+
 /* All of it. */
 void dlt_section_answer(const struct dlt_section *section, const struct dlt_device *device,
                         const struct dlt_record *record, struct dlt_answer *answer);

@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A profile of other devices, adapted to a few measurements of one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "learn/general.h"
+#include "learn/train_parts.h"
+
+enum {
+    OWN_ROWS = 1500, /* from here on, its own learner beats the others' help */
+    CALIBRATED = 12  /* fewer rows say nothing of the spread */
+};
+
+struct adapt {
+    const struct dlt_profile *base;
+    const struct dlt_corpus *corpus;
+    struct dlt_profile_writer *writer;
+    struct dlt_profile *donors; /* the writer's, in memory */
+    uint32_t moved[4096];       /* the base's entries' numbers in the writer */
+};
+
+static bool is_kept(const struct dlt_file_entry *entry)
+{
+    return !entry->adapted;
+}
+
+/* The base's sections, but those of entries that were adapted themselves. */
+static int copy_sections(struct adapt *a)
+{
+    for (uint32_t i = 0; i < a->base->header->section_count; i++) {
+        struct dlt_file_section index = a->base->section[i];
+        struct dlt_section section;
+        unsigned char *bytes;
+
+        if (!is_kept(&a->base->entry[index.entry]))
+            continue;
+        if (!dlt_profile_section(a->base, i, &section))
+            continue; /* dlt_profile_check says so */
+        bytes = malloc(index.size);
+        if (!bytes)
+            return -1;
+        memcpy(bytes, section.bytes, index.size);
+        index.entry = a->moved[index.entry];
+        if (dlt_profile_writer_section(a->writer, &index, bytes))
+            return -1;
+    }
+    return 0;
+}
+
+static int copy_base(struct adapt *a)
+{
+    const struct dlt_file_header *h = a->base->header;
+
+    for (uint32_t e = 0; e < h->entry_count; e++) {
+        a->moved[e] = (uint32_t)a->writer->entry_count;
+        if (is_kept(&a->base->entry[e]) && dlt_profile_writer_entry(a->writer, &a->base->entry[e]))
+            return -1;
+    }
+    for (uint32_t s = 0; s < h->step_count; s++) {
+        const struct dlt_file_step *step = &a->base->step[s];
+
+        if (is_kept(&a->base->entry[step->entry]) &&
+            dlt_profile_writer_step(a->writer, a->moved[step->entry],
+                                    (enum dlt_framework)step->framework, &step->parameters))
+            return -1;
+    }
+    for (uint32_t s = 0; s < h->source_count; s++)
+        if (dlt_profile_writer_source(a->writer, &a->base->source[s]))
+            return -1;
+    return copy_sections(a);
+}
+
+/* Whether a section of the donors says something of the group's device. */
+static bool is_relevant(const struct adapt *a, const struct dlt_file_section *s,
+                        const struct dlt_group *group)
+{
+    const struct dlt_file_entry *entry = &a->donors->entry[s->entry];
+
+    return dlt_record_kind_find(s->kind) && !entry->adapted &&
+           entry->software.timing == group->software.timing &&
+           (entry->threads > 0) == (group->threads > 0);
+}
+
+/* The section that stands for an operator: the general one where there is one. */
+static const struct dlt_file_section *find(const struct adapt *a, const struct dlt_group *group,
+                                           const struct dlt_record *record)
+{
+    const struct dlt_file_section *found = NULL;
+
+    for (uint32_t i = 0; i < a->donors->header->section_count; i++) {
+        const struct dlt_file_section *s = &a->donors->section[i];
+
+        if (is_relevant(a, s, group) && s->dtype == (uint32_t)record->dtype &&
+            s->math == (uint32_t)record->math && strcmp(s->kind, record->kind->name) == 0 &&
+            (!found || dlt_section_is_transfer(s)))
+            found = s;
+    }
+    return found;
+}
+
+/* What a general section knows of the spread and of mix and reach; defaults from a single donor. */
+static void start(const struct adapt *a, const struct dlt_file_section *from,
+                  struct dlt_build *build)
+{
+    const double unknown_device = 0.4;
+    struct dlt_section section;
+
+    dlt_build_start(build, dlt_record_kind_find(from->kind));
+    if (dlt_section_is_transfer(from) &&
+        dlt_profile_section(a->donors, (size_t)(from - a->donors->section), &section)) {
+        build->model = section.model;
+        return;
+    }
+    build->model.ratio = DLT_RATIO_TRANSFER;
+    build->model.columns = 0;
+    build->model.mix = DLT_TRANSFER_MIX;
+    build->model.reach = DLT_TRANSFER_REACH;
+    build->model.sigma_low = build->model.sigma_high = build->model.sigma_far = unknown_device;
+}
+
+static int fit_rows(struct adapt *a, const struct dlt_rows *rows, struct dlt_build *build,
+                    struct dlt_accuracy *accuracy)
+{
+    const struct dlt_group *group = &a->corpus->group[rows->row[0]->group];
+    const struct dlt_transfer transfer = {.profile = a->donors,
+                                          .device = &group->device,
+                                          .timing = group->software.timing,
+                                          .threads = group->threads,
+                                          .mix = build->model.mix,
+                                          .reach = build->model.reach};
+    struct dlt_transfer_row *seen = calloc(rows->count, sizeof *seen);
+    struct dlt_held_out *held_out = calloc(rows->count, sizeof *held_out);
+    struct dlt_random random;
+    size_t count = 0;
+    int result = -1;
+
+    for (size_t r = 0; seen && held_out && r < rows->count; r++)
+        count += dlt_transfer_see(&transfer, rows->row[r], &seen[count]);
+    dlt_random_seed(&random, 1, 1);
+    if (seen && held_out && count == 0)
+        result = 0;
+    else if (seen && held_out && !dlt_fit_density(build, rows, &random))
+        result = dlt_fit_transfer(build, seen, count, held_out);
+    if (result == 0 && count >= CALIBRATED)
+        result = dlt_calibrate(build, held_out, count, accuracy);
+    free(seen);
+    free(held_out);
+    return result;
+}
+
+static int adapt_section(struct adapt *a, uint32_t group, const struct dlt_file_section *from,
+                         const struct dlt_row *const *row, size_t count)
+{
+    const enum dlt_basis basis = count ? DLT_BASIS_ADAPTED : DLT_BASIS_GENERAL;
+    struct dlt_rows rows = {.row = row, .count = count, .device = &a->corpus->group[group].device};
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find(from->kind));
+    struct dlt_accuracy accuracy = {0};
+    struct dlt_build build;
+    int result = 0;
+
+    record.dtype = (enum dlt_dtype)from->dtype;
+    record.math = (enum dlt_math)from->math;
+    start(a, from, &build);
+    if (count)
+        result = fit_rows(a, &rows, &build, &accuracy);
+    if (result == 0)
+        result = dlt_put_transfer(a->writer, &build, group, &record, basis, count, &accuracy);
+    dlt_build_clear(&build);
+    return result;
+}
+
+static bool is_own(void *context, const struct dlt_row *const *row, size_t count)
+{
+    const struct adapt *a = context;
+
+    return count >= OWN_ROWS || !find(a, &a->corpus->group[row[0]->group], &row[0]->record);
+}
+
+/* Sections of operators that the device measured a little. */
+static int adapt_measured(struct adapt *a, const struct dlt_row **row)
+{
+    size_t alike;
+
+    for (size_t r = 0; r < a->corpus->row_count; r += alike) {
+        const struct dlt_group *group = &a->corpus->group[row[r]->group];
+        const struct dlt_file_section *from = find(a, group, &row[r]->record);
+
+        alike = dlt_rows_alike(row, r, a->corpus->row_count);
+        if (from && alike < OWN_ROWS && adapt_section(a, row[r]->group, from, row + r, alike))
+            return -1;
+    }
+    return 0;
+}
+
+static bool has_section(const struct dlt_profile_writer *writer, uint32_t entry,
+                        const struct dlt_file_section *like)
+{
+    for (size_t i = 0; i < writer->section_count; i++) {
+        const struct dlt_file_section *s = &writer->section[i].index;
+
+        if (s->entry == entry && s->dtype == like->dtype && s->math == like->math &&
+            strcmp(s->kind, like->kind) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Sections of what only the others measured. */
+static int adapt_rest(struct adapt *a)
+{
+    for (uint32_t g = 0; g < a->corpus->group_count; g++)
+        for (uint32_t i = 0; i < a->donors->header->section_count; i++) {
+            const struct dlt_file_section *s = &a->donors->section[i];
+            struct dlt_record record = dlt_record_make(dlt_record_kind_find(s->kind));
+
+            record.dtype = (enum dlt_dtype)s->dtype;
+            record.math = (enum dlt_math)s->math;
+            if (is_relevant(a, s, &a->corpus->group[g]) && !has_section(a->writer, g, s) &&
+                adapt_section(a, g, find(a, &a->corpus->group[g], &record), NULL, 0))
+                return -1;
+        }
+    return 0;
+}
+
+static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
+                 struct dlt_error *error)
+{
+    const struct dlt_row **row = dlt_sorted_rows(a->corpus);
+    int result = -1;
+
+    if (row && !dlt_train_entries(a->corpus, a->writer)) {
+        for (size_t g = 0; g < a->corpus->group_count; g++)
+            a->writer->entry[g].adapted = 1;
+        if (!copy_base(a) && !dlt_train_sources(a->corpus, a->writer))
+            result = 0;
+    }
+    if (result == 0 && !dlt_writer_profile(a->writer, &a->donors, error))
+        result = adapt_measured(a, row) || adapt_rest(a) ||
+                         dlt_train_sections(a->corpus, settings, is_own, a, a->writer)
+                     ? -1
+                     : 0;
+    free(row);
+    dlt_profile_destroy(a->donors);
+    return result;
+}
+
+int dlt_adapt(const struct dlt_profile *base, const struct dlt_corpus *corpus,
+              const struct dlt_train_settings *settings, struct dlt_profile_writer *writer,
+              struct dlt_error *error)
+{
+    struct adapt a = {.base = base, .corpus = corpus, .writer = writer};
+
+    if (base->header->entry_count > sizeof a.moved / sizeof *a.moved)
+        return dlt_fail(error, "%s: holds more entries than this dltime adapts", base->path);
+    if (corpus->row_count == 0)
+        return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
+                               "measure some with `dlbench run --quick`");
+    if (adapt(&a, settings, error))
+        return dlt_fail_memory(error);
+    return dlt_profile_check(base, error);
+}

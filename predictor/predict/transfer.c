@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "predict/transfer.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "predict/section.h"
+
+double dlt_device_apart(const struct dlt_device *a, const struct dlt_device *b)
+{
+    const double other_maker = 3, of_size = 0.1;
+    double apart = fabs(a->compute_capability - b->compute_capability);
+    double size = a->memory_bandwidth > 0 && b->memory_bandwidth > 0
+                      ? fabs(log(a->memory_bandwidth / b->memory_bandwidth))
+                      : 0;
+
+    if (strcmp(a->vendor, b->vendor) != 0 || strcmp(a->isa, b->isa) != 0)
+        apart += other_maker;
+    return apart + of_size * size;
+}
+
+/* The donor's section for a record: of its pass, else of any. */
+static bool find_section(const struct dlt_transfer *t, const struct dlt_file_entry *entry,
+                         const struct dlt_record *record, struct dlt_section *section)
+{
+    uint32_t last = entry->first_section + entry->section_count, any = last;
+
+    for (uint32_t i = entry->first_section; i < last; i++) {
+        const struct dlt_file_section *s = &t->profile->section[i];
+
+        if (dlt_section_is_transfer(s) || s->dtype != (uint32_t)record->dtype ||
+            s->math != (uint32_t)record->math || strcmp(s->kind, record->kind->name) != 0)
+            continue;
+        any = i;
+        if (s->passes & 1U << record->pass)
+            break;
+    }
+    return any < last && dlt_profile_section(t->profile, any, section);
+}
+
+static double split_by(const struct dlt_section *section, const struct dlt_numbers *columns,
+                       double part[DLT_RESOURCES])
+{
+    double sum = 0;
+
+    memset(part, 0, DLT_RESOURCES * sizeof *part);
+    for (size_t i = 0; i < columns->count && i < section->model.columns; i++) {
+        double seconds = section->coefficient[i] * columns->value[i];
+
+        part[dlt_column_resource(columns, i)] += seconds;
+        sum += seconds;
+    }
+    return sum;
+}
+
+/* A record's columns, and those of its forward pass for donors that measured no other. */
+struct columns {
+    struct dlt_numbers own, forward;
+};
+
+/* Seconds of each resource in the donor's cost model; memory alone where it has none. */
+static void split(const struct dlt_transfer *t, const struct dlt_file_entry *entry,
+                  const struct dlt_record *record, const struct columns *columns,
+                  double part[DLT_RESOURCES])
+{
+    struct dlt_section section;
+
+    if (find_section(t, entry, record, &section) &&
+        (split_by(&section, &columns->own, part) > 0 ||
+         split_by(&section, &columns->forward, part) > 0))
+        return;
+    memset(part, 0, DLT_RESOURCES * sizeof *part);
+    part[DLT_MEMORY] = 1;
+}
+
+static double ratio_of(double donor, double asker)
+{
+    return donor > 0 && asker > 0 ? donor / asker : 1;
+}
+
+/* What each second of the donor's takes on the asking device. */
+static void scales(const struct dlt_transfer *t, const struct dlt_file_entry *entry,
+                   const struct dlt_record *record, double scale[DLT_RESOURCES])
+{
+    int dtype = (int)record->dtype, math = (int)record->math;
+    double bandwidth = ratio_of(entry->device.memory_bandwidth, t->device->memory_bandwidth);
+    double reach = ratio_of(dlt_device_reach(&entry->device, DLT_FLOAT32, DLT_IEEE, entry->threads),
+                            dlt_device_reach(t->device, DLT_FLOAT32, DLT_IEEE, t->threads));
+
+    scale[DLT_LAUNCH] = 1;
+    scale[DLT_MEMORY] = pow(bandwidth, t->mix) * pow(reach, 1 - t->mix);
+    scale[DLT_COMPUTE] = ratio_of(dlt_device_reach(&entry->device, dtype, math, entry->threads),
+                                  dlt_device_reach(t->device, dtype, math, t->threads));
+}
+
+static bool is_donor(const struct dlt_transfer *t, const struct dlt_file_entry *entry)
+{
+    return !entry->general && !entry->adapted && entry->software.timing == t->timing &&
+           (entry->threads > 0) == (t->threads > 0) &&
+           (!t->except || strcmp(entry->device.name, t->except) != 0);
+}
+
+static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_record *record,
+                const struct columns *columns, struct dlt_donation *d)
+{
+    const struct dlt_file_entry *entry = &t->profile->entry[e];
+    double scale[DLT_RESOURCES], sum = 0, scaled = 0;
+    struct dlt_record theirs = *record;
+    struct dlt_price price;
+
+    theirs.threads = entry->threads;
+    dlt_entry_price(t->profile, e, &theirs, &price);
+    if (!(price.seconds > 0) || !isfinite(price.sigma))
+        return false;
+    *d = (struct dlt_donation){
+        .entry = e,
+        .weight = exp(-dlt_device_apart(&entry->device, t->device) / fmax(t->reach, 1e-3)),
+        .sigma = price.sigma,
+        .extrapolated = price.extrapolated,
+        .clock_s = price.clock_s,
+        .basis = price.basis};
+    split(t, entry, record, columns, d->part);
+    scales(t, entry, record, scale);
+    for (int r = 0; r < DLT_RESOURCES; r++) {
+        sum += d->part[r];
+        d->part[r] *= scale[r];
+        scaled += d->part[r];
+    }
+    for (int r = 0; r < DLT_RESOURCES; r++)
+        d->part[r] /= scaled;
+    d->ln_seconds = log(price.seconds) + log(scaled / sum);
+    return isfinite(d->ln_seconds);
+}
+
+size_t dlt_donations(const struct dlt_transfer *t, const struct dlt_record *record,
+                     struct dlt_donation donation[DLT_DONORS])
+{
+    struct dlt_record forward = *record;
+    struct columns columns;
+    size_t count = 0;
+    double sum = 0;
+
+    forward.pass = DLT_FORWARD;
+    forward.optimizer = DLT_OPTIMIZER_NONE;
+    dlt_columns(record, &columns.own);
+    dlt_columns(&forward, &columns.forward);
+    for (uint32_t e = 0; e < t->profile->header->entry_count && count < DLT_DONORS; e++)
+        if (is_donor(t, &t->profile->entry[e]) && ask(t, e, record, &columns, &donation[count]))
+            sum += donation[count++].weight;
+    for (size_t d = 0; d < count; d++)
+        donation[d].weight = sum > 0 ? donation[d].weight / sum : 1 / (double)count;
+    return count;
+}
+
+struct dlt_donated dlt_donated_of(const struct dlt_donation *donation, size_t count)
+{
+    struct dlt_donated all = {.basis = DLT_BASIS_COST_MODEL};
+    double squares = 0;
+
+    for (size_t d = 0; d < count; d++) {
+        const struct dlt_donation *one = &donation[d];
+
+        all.ln_seconds += one->weight * one->ln_seconds;
+        all.sigma += one->weight * one->sigma;
+        all.extrapolated += one->weight * one->extrapolated;
+        all.clock_s += one->weight * one->clock_s;
+        for (int r = 0; r < DLT_RESOURCES; r++)
+            all.part[r] += one->weight * one->part[r];
+        if (one->basis > all.basis)
+            all.basis = one->basis;
+    }
+    for (size_t d = 0; d < count; d++) {
+        double apart = donation[d].ln_seconds - all.ln_seconds;
+
+        squares += donation[d].weight * apart * apart;
+    }
+    all.spread = sqrt(squares);
+    return all;
+}
+
+void dlt_transfer_terms(const struct dlt_section *s, const struct dlt_donated *donated,
+                        const struct dlt_record *record, struct dlt_numbers *terms)
+{
+    const double most = 3;
+    struct dlt_numbers at;
+
+    terms->count = 0;
+    dlt_numbers_add(terms, "1", 1);
+    dlt_numbers_add(terms, "size", (donated->ln_seconds + 6) / 2);
+    dlt_numbers_add(terms, "launch", donated->part[DLT_LAUNCH]);
+    dlt_numbers_add(terms, "memory", donated->part[DLT_MEMORY]);
+    dlt_coordinates(record, &at);
+    for (uint32_t a = 0; a < s->model.axes; a++) {
+        double value = s->axis[a] < at.count ? at.value[s->axis[a]] : 0;
+        double z = (value - (double)s->axis_mean[a]) * (double)s->axis_scale[a];
+
+        dlt_numbers_add(terms, "coordinate", fmin(fmax(z, -most), most));
+    }
+}
+
+void dlt_transfer_sigma_terms(const struct dlt_section *s, const struct dlt_donated *donated,
+                              const struct dlt_record *record, double terms[DLT_SIGMA_TERMS])
+{
+    dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, terms);
+}
+
+double dlt_transfer_correction(const struct dlt_section *s, const struct dlt_donated *donated,
+                               const struct dlt_donation *donation, size_t count,
+                               const struct dlt_record *record)
+{
+    struct dlt_numbers terms;
+    double sum = 0;
+
+    for (uint32_t i = 0; i < s->model.donors; i++)
+        for (size_t d = 0; d < count; d++)
+            if (donation[d].entry == s->donor[i].entry)
+                sum += s->donor[i].share * (donation[d].ln_seconds - donated->ln_seconds);
+    if (s->model.columns == 0)
+        return sum;
+    dlt_transfer_terms(s, donated, record, &terms);
+    for (size_t i = 0; i < terms.count && i < s->model.columns; i++)
+        sum += s->coefficient[i] * terms.value[i];
+    return sum;
+}
+
+void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file_entry *entry,
+                        const struct dlt_section *section, const struct dlt_device *device,
+                        const struct dlt_record *record, struct dlt_price *price)
+{
+    const struct dlt_transfer transfer = {.profile = profile,
+                                          .device = device,
+                                          .timing = entry->software.timing,
+                                          .threads = entry->threads,
+                                          .mix = section->model.mix,
+                                          .reach = section->model.reach};
+    struct dlt_donation donation[DLT_DONORS];
+    size_t count = dlt_donations(&transfer, record, donation);
+    struct dlt_donated all;
+    double terms[DLT_SIGMA_TERMS], correction, inside;
+
+    *price = (struct dlt_price){.seconds = NAN};
+    if (count == 0)
+        return;
+    all = dlt_donated_of(donation, count);
+    correction = dlt_transfer_correction(section, &all, donation, count, record);
+    dlt_transfer_sigma_terms(section, &all, record, terms);
+    inside = dlt_section_sigma(section, terms);
+    price->seconds = exp(all.ln_seconds + correction);
+    price->sigma = hypot(inside, all.extrapolated * all.sigma);
+    price->extrapolated = all.extrapolated;
+    price->clock_s = fmin(all.clock_s, price->seconds);
+    price->basis = (enum dlt_basis)section->index->basis;
+    if (all.basis < price->basis)
+        price->basis = all.basis;
+}
