@@ -7,171 +7,50 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "predict/estimate.h"
-#include "predict/profile.h"
+#include "forecast.h"
 #include "table.h"
 #include "words.h"
 
-enum { PROFILES_MAX = 64 };
-
-/* Profiles that were opened, or that could not be: several partitions share one. */
-struct opened {
-    const char *path;
-    struct dlt_profile *profile;
-    struct dlt_error error;
-};
-
+/* While advice is being made. */
 struct work {
     const struct dlt_advice_question *question;
     struct dlt_advice *advice;
-    struct dlt_model *model;
-    size_t opened_count;
-    struct opened opened[PROFILES_MAX];
+    struct dlt_model *loaded; /* NULL: the question had one */
+    struct dlt_forecast *forecast;
+    struct dlt_forecast_place *place;        /* of each candidate */
+    const struct dlt_site_partition **sites; /* the configuration's, by name */
 };
-
-static const struct opened *open_profile(struct work *work, const char *path)
-{
-    struct opened *opened;
-    char real[PATH_MAX];
-
-    for (size_t i = 0; i < work->opened_count; i++) {
-        if (strcmp(work->opened[i].path, path) == 0)
-            return &work->opened[i];
-    }
-    if (work->opened_count == PROFILES_MAX)
-        return NULL;
-    opened = &work->opened[work->opened_count++];
-    opened->path = path;
-    if (dlt_trust_path(path, (uid_t)work->question->snapshot->slurm_uid, real, &opened->error) ||
-        dlt_profile_load(real, &opened->profile, &opened->error))
-        opened->profile = NULL;
-    return opened;
-}
 
 static void forget(struct work *work)
 {
-    for (size_t i = 0; i < work->opened_count; i++)
-        dlt_profile_destroy(work->opened[i].profile);
-    dlt_model_destroy(work->model);
-    free(work);
+    dlt_forecast_destroy(work->forecast);
+    dlt_model_destroy(work->loaded);
+    free(work->place);
+    free(work->sites);
 }
 
-/* "90 epochs of 2503 steps", "2.5 epochs of 938 steps", "10000 steps", or "". */
-static void describe_length(const struct dlt_estimate *e, char *text, size_t size)
+static int by_name(const void *a, const void *b)
 {
-    char epochs[32], steps[32];
+    const struct dlt_site_partition *const *left = a, *const *right = b;
+    int order = strcmp((*left)->name, (*right)->name);
 
-    text[0] = '\0';
-    if (isfinite(e->epochs) && isfinite(e->steps_per_epoch) && e->training.steps == 0)
-        snprintf(text, size, "; %s epoch%s of %s steps", dlt_text_from_double(epochs, e->epochs, 6),
-                 e->epochs == 1 ? "" : "s",
-                 dlt_text_from_double(steps, ceil(e->steps_per_epoch), 12));
-    else if (e->training.steps > 0)
-        snprintf(text, size, "; %lld steps", (long long)e->training.steps);
+    return order ? order : *left < *right ? -1 : *left > *right;
 }
 
-/* "resnet50: 25.6 M parameters; 90 epochs of 2503 steps; 256 per GPU, 512 in all; float32" */
-static void describe(struct dlt_advice *advice, const struct dlt_estimate *e, bool gpu)
+/* The first of a partition's entries in work->sites; the others follow it. */
+static size_t first_site(const struct work *work, const char *name)
 {
-    char parameters[32], length[96], batch[48], all[48] = "";
+    size_t low = 0, high = work->question->config->partition_count;
 
-    describe_length(e, length, sizeof length);
-    if (e->devices > 1)
-        snprintf(all, sizeof all, ", %lld in all", (long long)e->batch * e->devices);
-    if (!gpu && e->devices == 1)
-        snprintf(batch, sizeof batch, "batches of %lld", (long long)e->batch);
-    else
-        snprintf(batch, sizeof batch, "%lld per %s", (long long)e->batch, gpu ? "GPU" : "node");
-    snprintf(advice->headline, sizeof advice->headline, "%s: %s parameters%s; %s%s; %s", e->model,
-             dlt_text_from_count(parameters, e->parameters), length, batch, all,
-             dlt_precision_names[e->training.precision]);
-    dlt_text_printable(advice->headline);
-}
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
 
-/* CPUs were benchmarked with so many threads; with another number of them the time is another. */
-static enum dlt_basis basis_of(const struct dlt_candidate *candidate,
-                               const struct dlt_profile *profile,
-                               const struct dlt_question *question,
-                               const struct dlt_estimate *estimate)
-{
-    enum dlt_basis basis = dlt_estimate_basis(estimate);
-    struct dlt_error error;
-    size_t entry;
-
-    if (!candidate->gpu && basis > DLT_BASIS_GENERAL &&
-        dlt_profile_find(profile, question->device, question->cpus, &entry, &error) == 0 &&
-        dlt_profile_threads(profile, entry) > 0 &&
-        dlt_profile_threads(profile, entry) != question->cpus)
-        return DLT_BASIS_GENERAL;
-    return basis;
-}
-
-static void take_estimate(struct work *work, struct dlt_candidate *candidate, char *device,
-                          size_t device_size, const struct dlt_estimate *estimate)
-{
-    const struct dlt_config *config = work->question->config;
-    double given = work->question->request->time_s;
-
-    candidate->step_s = dlt_estimate_step_s(estimate);
-    candidate->epoch_s = dlt_estimate_epoch_s(estimate);
-    candidate->job_s = dlt_estimate_job_s(estimate);
-    candidate->low_s = dlt_estimate_job_quantile(estimate, 0.05);
-    candidate->high_s = dlt_estimate_job_quantile(estimate, 0.95);
-    candidate->upper_s = dlt_estimate_job_quantile(estimate, config->confidence);
-    candidate->p_over_time = isfinite(given) ? dlt_estimate_exceeds(estimate, given) : 0;
-    candidate->p_over_max =
-        isfinite(candidate->max_time_s) ? dlt_estimate_exceeds(estimate, candidate->max_time_s) : 0;
-    candidate->fits = dlt_estimate_fits(estimate);
-    candidate->memory_bytes = dlt_estimate_memory_bytes(estimate);
-    if (!(candidate->device_memory_bytes > 0))
-        candidate->device_memory_bytes =
-            estimate->device.memory_bytes > 0 ? estimate->device.memory_bytes : NAN;
-    dlt_text_copy(device, device_size, dlt_estimate_device(estimate));
-    if (!work->advice->headline[0])
-        describe(work->advice, estimate, candidate->gpu);
-}
-
-/* Predicts for a candidate, or leaves why not. */
-static void predict(struct work *work, size_t index, const struct dlt_site_partition *site,
-                    const struct dlt_shape *shape)
-{
-    struct dlt_candidate *candidate = &work->advice->candidates[index];
-    char *why = work->advice->why[index], *device = work->advice->device[index];
-    const size_t why_size = sizeof work->advice->why[0], device_size = sizeof *work->advice->device;
-    const char *path = site && site->profile[0] ? site->profile : work->question->config->profile;
-    const struct opened *opened = *path ? open_profile(work, path) : NULL;
-    struct dlt_question question = {
-        .devices = candidate->placement.devices,
-        .nodes = candidate->placement.nodes,
-        .cpus = candidate->placement.cpus,
-        .memory_bytes = site ? site->memory_bytes : 0,
-    };
-    struct dlt_estimate *estimate = NULL;
-    struct dlt_error error;
-
-    dlt_text_copy(device, device_size, site && site->device[0] ? site->device : shape->gpu);
-    if (*device)
-        question.device = device;
-    candidate->device_memory_bytes = question.memory_bytes;
-    candidate->why = why;
-    if (candidate->gpu && !dlt_request_wants_gpus(work->question->request))
-        dlt_text_copy(why, why_size, "the job asks for no GPU; add --gres=gpu:1");
-    else if (!*path)
-        dlt_text_copy(why, why_size,
-                      "dltime.conf names no profile for it; `dltime train` makes one");
-    else if (!opened)
-        dlt_text_copy(why, why_size, "dltime.conf names too many profiles");
-    else if (!opened->profile)
-        dlt_text_copy(why, why_size, opened->error.text);
-    else if (dlt_predict(work->model, opened->profile, &question, &estimate, &error))
-        dlt_text_copy(why, why_size, error.text);
-    else
-        candidate->why = NULL;
-    if (estimate) {
-        candidate->basis = basis_of(candidate, opened->profile, &question, estimate);
-        take_estimate(work, candidate, device, device_size, estimate);
+        if (strcmp(work->sites[middle]->name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    dlt_estimate_destroy(estimate);
+    return low;
 }
 
 static double longest(const struct dlt_config *config, const struct dlt_partition *partition,
@@ -185,28 +64,40 @@ static double longest(const struct dlt_config *config, const struct dlt_partitio
     return isfinite(most) ? floor(most / 60) * 60 : most;
 }
 
+static enum dlt_access access_of(const struct dlt_request *request,
+                                 const struct dlt_partition *partition, const char *features)
+{
+    enum dlt_access access = dlt_request_access(request, partition);
+
+    return access == DLT_ACCESS_CLOSED || dlt_request_features(request, features) == DLT_ACCESS_OPEN
+               ? access
+               : DLT_ACCESS_CLOSED;
+}
+
 static void add_candidate(struct work *work, const struct dlt_partition *partition,
                           const struct dlt_site_partition *site, const struct dlt_shape *shape)
 {
     struct dlt_advice *advice = work->advice;
     struct dlt_request request = *work->question->request;
+    const char *features = site ? site->features : "";
     bool named = dlt_list_has(request.partitions, partition->name);
     struct dlt_shape whole = *shape;
     struct dlt_placement placement;
     size_t index = advice->count;
 
-    if (!partition->up && !named)
+    if ((!partition->up || !partition->listed) && !named && !partition->is_default)
         return;
     if (shape->gpus > 0 && !dlt_request_wants_gpus(&request) && !named && !partition->is_default)
         return;
     if (whole.nodes == 0 || (partition->max_nodes > 0 && partition->max_nodes < whole.nodes))
         whole.nodes = partition->max_nodes;
     request.exclusive = request.exclusive || partition->exclusive;
-    if (!dlt_request_place(&request, &whole, &placement))
+    if (dlt_request_features(&request, features) == DLT_ACCESS_CLOSED ||
+        !dlt_request_place(&request, &whole, &placement))
         return;
     advice->candidates[advice->count++] = (struct dlt_candidate){
         .partition = partition->name,
-        .device = advice->device[index],
+        .device = advice->text[index].device,
         .gpu = shape->gpus > 0,
         .up = partition->up,
         .is_default = partition->is_default,
@@ -214,6 +105,9 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
         .max_time_s = longest(work->question->config, partition, site),
         .limit_unknown =
             work->question->snapshot->limits_enforced && !(site && isfinite(site->max_wall_s)),
+        .access = access_of(&request, partition, features),
+        .price = site ? site->price : NAN,
+        .start_s = NAN,
         .placement = placement,
         .step_s = NAN,
         .epoch_s = NAN,
@@ -224,7 +118,15 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
         .memory_bytes = NAN,
         .device_memory_bytes = NAN,
     };
-    predict(work, index, site, shape);
+    work->place[index] = (struct dlt_forecast_place){site, whole};
+    if (shape->gpus > 0 && !dlt_request_wants_gpus(&request)) {
+        dlt_text_copy(advice->text[index].why, sizeof advice->text[index].why,
+                      "the job asks for no GPU; add --gres=gpu:1");
+        advice->candidates[index].why = advice->text[index].why;
+    } else {
+        dlt_forecast(work->forecast, &work->place[index], &advice->candidates[index],
+                     &advice->text[index]);
+    }
 }
 
 /* A partition that nobody describes is worth a row only where the job may land. */
@@ -236,14 +138,15 @@ static void add_undescribed(struct work *work, const struct dlt_partition *parti
 
     if (!(*list ? dlt_list_has(list, partition->name) : partition->is_default))
         return;
-    dlt_text_copy(advice->why[index], sizeof *advice->why, "dltime.conf does not describe it");
+    dlt_text_copy(advice->text[index].why, sizeof advice->text[index].why,
+                  "dltime.conf does not describe it");
     advice->candidates[advice->count++] = (struct dlt_candidate){
         .partition = partition->name,
-        .device = advice->device[index],
+        .device = advice->text[index].device,
         .gpu = dlt_request_wants_gpus(work->question->request),
         .up = partition->up,
         .is_default = partition->is_default,
-        .why = advice->why[index],
+        .why = advice->text[index].why,
     };
 }
 
@@ -253,12 +156,11 @@ static void add_partition(struct work *work, const struct dlt_partition *partiti
     const struct dlt_config *config = work->question->config;
     bool described = false;
 
-    for (size_t i = 0; i < config->partition_count; i++) {
-        const struct dlt_site_partition *site = &config->partitions[i];
+    for (size_t i = first_site(work, partition->name);
+         i < config->partition_count && strcmp(work->sites[i]->name, partition->name) == 0; i++) {
+        const struct dlt_site_partition *site = work->sites[i];
         struct dlt_shape shape = site->shape;
 
-        if (strcmp(site->name, partition->name) != 0)
-            continue;
         described = true;
         if (partition->shape_count == 1 && shape.gpus == 0)
             shape.gpus = partition->shapes[0].gpus;
@@ -278,44 +180,120 @@ static void add_partition(struct work *work, const struct dlt_partition *partiti
 
 /* For each entry of the configuration and each kind of node: one that was left out might be the
  * slowest that the job can land on. */
-static int make_room(struct dlt_advice *advice, const struct dlt_advice_question *question,
-                     struct dlt_error *error)
+static int make_room(struct work *work, struct dlt_error *error)
 {
-    size_t most = question->config->partition_count + 1;
+    const struct dlt_advice_question *question = work->question;
+    const size_t sites = question->config->partition_count;
+    struct dlt_advice *advice = work->advice;
+    size_t most = sites + 1;
 
     for (size_t i = 0; i < question->snapshot->partition_count; i++)
         most += question->snapshot->partitions[i].shape_count + 1;
     advice->candidates = calloc(most, sizeof *advice->candidates);
-    advice->device = calloc(most, sizeof *advice->device);
-    advice->why = calloc(most, sizeof *advice->why);
-    return advice->candidates && advice->device && advice->why ? 0 : dlt_fail_memory(error);
+    advice->text = calloc(most, sizeof *advice->text);
+    work->place = calloc(most, sizeof *work->place);
+    work->sites = calloc(sites + 1, sizeof(struct dlt_site_partition *));
+    if (!advice->candidates || !advice->text || !work->place || !work->sites)
+        return dlt_fail_memory(error);
+    for (size_t i = 0; i < sites; i++)
+        work->sites[i] = &question->config->partitions[i];
+    qsort(work->sites, sites, sizeof *work->sites, by_name);
+    return 0;
+}
+
+static int get_ready(struct work *work, struct dlt_error *error)
+{
+    const struct dlt_advice_question *question = work->question;
+    struct dlt_model *model = question->model;
+
+    if (make_room(work, error))
+        return -1;
+    if (!model) {
+        if (dlt_model_load(question->spec, NULL, &work->loaded, error))
+            return -1;
+        model = work->loaded;
+    }
+    return dlt_forecast_create(question->config, (uid_t)question->snapshot->slurm_uid,
+                               question->request->time_s, model, &work->forecast, error);
+}
+
+/* When the job would start, for the few partitions with the shortest runs. */
+static void ask_starts(const struct work *work)
+{
+    const struct dlt_advice_question *question = work->question;
+    struct dlt_advice *advice = work->advice;
+    struct dlt_start starts[DLT_SHORTLIST];
+    size_t index[DLT_SHORTLIST], count;
+
+    if (dlt_config_objective(question->config, question->modes.partition) != DLT_OBJECTIVE_FINISH ||
+        !question->config->ask_start || !question->ask_start || question->request->partitions[0])
+        return;
+    count = dlt_shortlist(question->config, question->request, advice->candidates, advice->count,
+                          index);
+    for (size_t i = 0; i < count; i++) {
+        const struct dlt_candidate *candidate = &advice->candidates[index[i]];
+
+        starts[i] = (struct dlt_start){.partition = candidate->partition,
+                                       .limit_s = dlt_limit(question->config, candidate->upper_s),
+                                       .start_s = NAN};
+    }
+    question->ask_start(question->ask_context, starts, count);
+    for (size_t i = 0; i < advice->count; i++)
+        for (size_t j = 0; j < count; j++)
+            if (strcmp(advice->candidates[i].partition, starts[j].partition) == 0)
+                advice->candidates[i].start_s = starts[j].start_s;
+}
+
+/* Figures for the mends that a decision wants to name. */
+static void find_mends(const struct work *work)
+{
+    const struct dlt_decision *decision = &work->advice->decision;
+    struct dlt_candidate *candidates = work->advice->candidates;
+    double given = work->question->request->time_s;
+
+    if (decision->too_long >= 0)
+        dlt_forecast_more_devices(work->forecast, &work->place[decision->too_long],
+                                  isfinite(given) ? given : INFINITY,
+                                  &candidates[decision->too_long]);
+    if (decision->too_large >= 0)
+        dlt_forecast_smaller_batch(work->forecast, &work->place[decision->too_large],
+                                   &candidates[decision->too_large]);
+}
+
+static void decide(const struct work *work)
+{
+    const struct dlt_advice_question *question = work->question;
+    struct dlt_advice *advice = work->advice;
+
+    dlt_decide(question->config, question->request, &question->modes, advice->candidates,
+               advice->count, &advice->decision);
 }
 
 int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **advice,
                struct dlt_error *error)
 {
-    struct work *work = calloc(1, sizeof *work);
     struct dlt_advice *made = calloc(1, sizeof *made);
+    struct work work = {.question = question, .advice = made};
 
-    if (!work || !made) {
-        free(work);
-        free(made);
+    if (!made)
         return dlt_fail_memory(error);
-    }
-    work->question = question;
-    work->advice = made;
     made->config = question->config;
-    if (make_room(made, question, error) ||
-        dlt_model_load(question->spec, NULL, &work->model, error)) {
-        forget(work);
+    if (get_ready(&work, error)) {
+        forget(&work);
         dlt_advice_destroy(made);
         return -1;
     }
-    for (size_t i = 0; i < question->snapshot->partition_count; i++)
-        add_partition(work, &question->snapshot->partitions[i]);
-    dlt_decide(question->config, question->request, &question->modes, made->candidates, made->count,
-               &made->decision);
-    forget(work);
+    for (size_t i = 0; i < question->snapshot->partition_count && !question->request->elsewhere;
+         i++)
+        add_partition(&work, &question->snapshot->partitions[i]);
+    ask_starts(&work);
+    decide(&work);
+    if (made->decision.too_long >= 0 || made->decision.too_large >= 0) {
+        find_mends(&work);
+        decide(&work);
+    }
+    dlt_text_copy(made->headline, sizeof made->headline, dlt_forecast_headline(work.forecast));
+    forget(&work);
     *advice = made;
     return 0;
 }
@@ -325,9 +303,37 @@ void dlt_advice_destroy(struct dlt_advice *advice)
     if (!advice)
         return;
     free(advice->candidates);
-    free(advice->device);
-    free(advice->why);
+    free(advice->text);
     free(advice);
+}
+
+int dlt_advice_assume(const struct dlt_config *config, struct dlt_snapshot **snapshot,
+                      struct dlt_error *error)
+{
+    struct dlt_snapshot *made = dlt_snapshot_create();
+
+    if (!made)
+        return dlt_fail_memory(error);
+    made->limits_enforced = true;
+    for (size_t i = 0; i < config->partition_count; i++) {
+        const char *name = config->partitions[i].name;
+        struct dlt_partition *partition;
+        bool known = false;
+
+        for (size_t j = 0; j < made->partition_count && !known; j++)
+            known = strcmp(made->partitions[j].name, name) == 0;
+        if (known)
+            continue;
+        partition = dlt_snapshot_add(made);
+        if (!partition) {
+            dlt_snapshot_destroy(made);
+            return dlt_fail(error, "dltime.conf has too many partitions");
+        }
+        dlt_text_copy(partition->name, sizeof partition->name, name);
+        partition->up = true;
+    }
+    *snapshot = made;
+    return 0;
 }
 
 void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet)

@@ -6,22 +6,36 @@
 
 #include "policy.h"
 
+struct dlt_forecast_text;
+
 struct dlt_advice {
     struct dlt_decision decision;
     char headline[400]; /* "" where nothing could be predicted */
     size_t count;
     struct dlt_candidate *candidates;
-    char (*device)[96]; /* what candidates[].device points to */
-    char (*why)[400];   /* what candidates[].why points to */
+    struct dlt_forecast_text *text; /* what the candidates' texts point to */
     const struct dlt_config *config;
 };
+
+/* A question to the controller: when would the job start there? */
+struct dlt_start {
+    const char *partition;
+    double limit_s; /* with this time limit */
+    double start_s; /* the answer, from now; NaN: none */
+};
+
+/* Fills in start_s of those that it gets an answer for, within the site's deadline in all. */
+typedef void dlt_ask_start(void *context, struct dlt_start *starts, size_t count);
 
 struct dlt_advice_question {
     const struct dlt_config *config;     /* outlives the advice */
     const struct dlt_snapshot *snapshot; /* outlives the advice */
     const struct dlt_request *request;
-    const char *spec; /* --dl-model */
+    const char *spec;        /* --dl-model */
+    struct dlt_model *model; /* what it loaded to; NULL: not loaded yet. Unchanged afterwards */
     struct dlt_modes modes;
+    dlt_ask_start *ask_start; /* NULL: nobody can be asked */
+    void *ask_context;
 };
 
 /*
@@ -32,6 +46,11 @@ struct dlt_advice_question {
 int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **advice,
                struct dlt_error *error);
 void dlt_advice_destroy(struct dlt_advice *advice);
+
+/* The cluster as the configuration alone has it, where Slurm keeps its partitions to itself: no
+ * limit is known but max_wall. The caller destroys *snapshot. */
+int dlt_advice_assume(const struct dlt_config *config, struct dlt_snapshot **snapshot,
+                      struct dlt_error *error);
 
 /* The table and what is said below it. quiet: warnings alone. */
 void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet);

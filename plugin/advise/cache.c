@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +86,20 @@ bool dlt_cache_read(const char *key, double age_s, size_t limit, char **data, si
     return found;
 }
 
+/* A process that may not write files so large is told by a signal, and would end. */
+static bool write_all(int fd, const char *data, size_t size)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    bool written;
+
+    if (sigaction(SIGXFSZ, &ignore, &before))
+        return false;
+    written = write(fd, data, size) == (ssize_t)size;
+    sigaction(SIGXFSZ, &before, NULL);
+    return written;
+}
+
 /* Not synchronised to disk: what a crash loses is asked for again. */
 void dlt_cache_write(const char *key, const char *data, size_t size)
 {
@@ -98,7 +113,7 @@ void dlt_cache_write(const char *key, const char *data, size_t size)
     snprintf(partial, sizeof partial, "%s.%d", name, (int)getpid());
     fd = openat(folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        bool written = write(fd, data, size) == (ssize_t)size;
+        bool written = write_all(fd, data, size);
 
         if (close(fd) || !written || renameat(folder, partial, folder, name))
             unlinkat(folder, partial, 0);

@@ -14,8 +14,14 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 
-static double now_s(void)
+/* For how long a killed child is waited for. */
+static const double killed_s = 0.05;
+
+enum { LATE = -1 };
+
+double dlt_child_now_s(void)
 {
     struct timespec now;
 
@@ -52,7 +58,7 @@ static int read_until(int in, double end, size_t limit, char **data, size_t *siz
 
     while (bytes) {
         struct pollfd ready = {.fd = in, .events = POLLIN};
-        double left = end - now_s();
+        double left = end - dlt_child_now_s();
         int polled = left > 0 ? poll(&ready, 1, (int)(fmin(left, 3600) * 1000) + 1) : 0;
         ssize_t got;
 
@@ -91,34 +97,40 @@ static int read_until(int in, double end, size_t limit, char **data, size_t *siz
     return -1;
 }
 
-/* The child has closed its end, so that it is about to leave; one that hangs all the same is
- * killed. Returns its exit status, 0 where somebody else has waited for it already. */
+/* Returns the child's exit status; 0 where somebody else has waited for it already; LATE at `end`.
+ */
 static int wait_until(pid_t child, double end)
 {
     for (;;) {
+        const struct timespec moment = {0, 200000};
         int status = 0;
-        pid_t waited = waitpid(child, &status, now_s() < end ? WNOHANG : 0);
+        pid_t waited = waitpid(child, &status, WNOHANG);
 
         if (waited == child)
             return WIFEXITED(status) ? WEXITSTATUS(status) : 2;
         if (waited < 0 && errno != EINTR)
             return 0;
-        if (waited == 0) {
-            const struct timespec moment = {0, 200000};
-
-            nanosleep(&moment, NULL);
-            if (now_s() >= end)
-                kill(child, SIGKILL);
-        }
+        if (dlt_child_now_s() >= end)
+            return LATE;
+        nanosleep(&moment, NULL);
     }
+}
+
+/* One that sits in the kernel, on a file server that is away, does not even die when it is killed:
+ * it is left behind rather than waited for. */
+static void end_child(pid_t child)
+{
+    kill(child, SIGKILL);
+    wait_until(child, dlt_child_now_s() + killed_s);
 }
 
 int dlt_child_collect(dlt_child_work *work, void *context, const char *what, double deadline_s,
                       size_t limit, char **data, size_t *size, struct dlt_error *error)
 {
-    double end = now_s() + deadline_s;
+    double end = dlt_child_now_s() + deadline_s;
     pid_t parent = getpid(), child;
     int pipes[2], failed, saved;
+    char digits[32];
 
     if (pipe2(pipes, O_CLOEXEC))
         return dlt_fail(error, "%s: %s", what, strerror(errno));
@@ -137,14 +149,18 @@ int dlt_child_collect(dlt_child_work *work, void *context, const char *what, dou
     saved = errno;
     close(pipes[0]);
     if (failed) {
-        kill(child, SIGKILL);
-        wait_until(child, 0);
+        end_child(child);
         if (saved == ETIMEDOUT)
-            return dlt_fail(error, "%s did not answer within %.3g s", what, deadline_s);
+            return dlt_fail(error, "%s did not answer within %s s", what,
+                            dlt_text_from_double(digits, deadline_s, 3));
         return dlt_fail(error, "%s: %s", what, strerror(saved));
     }
-    if (wait_until(child, end) == 0)
+    /* It has closed its end, so that it is about to leave. */
+    failed = wait_until(child, end);
+    if (failed == 0)
         return 0;
+    if (failed == LATE)
+        end_child(child);
     dlt_fail(error, "%s: %.300s", what, **data ? *data : "ended without an answer");
     free(*data);
     return -1;

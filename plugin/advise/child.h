@@ -19,9 +19,13 @@ typedef int dlt_child_work(FILE *stream, void *context);
 /*
  * Forks, runs work, collects at most limit bytes. *data is malloc'ed and NUL-terminated. Fails
  * where the child failed, produced more, or took longer than deadline_s; `what` begins the sentence
- * ("Slurm's controller").
+ * ("Slurm's controller"). Returns at most a twentieth of a second after the deadline, even where
+ * the child cannot be killed.
  */
 int dlt_child_collect(dlt_child_work *work, void *context, const char *what, double deadline_s,
                       size_t limit, char **data, size_t *size, struct dlt_error *error);
+
+/* The clock of deadlines, in seconds. */
+double dlt_child_now_s(void);
 
 #endif

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <math.h>
+#include <search.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,11 @@
 #include "setting.h"
 #include "words.h"
 
-enum { CONFIG_BYTES_MAX = 1 << 20, GPUS_MAX = 1 << 10, COUNT_MAX = 1 << 24 };
+enum { CONFIG_BYTES_MAX = 8 << 20, ENTRIES_MAX = 1 << 14, GPUS_MAX = 1 << 10, COUNT_MAX = 1 << 24 };
 
 const char *const dlt_time_mode_names[DLT_TIME_MODES] = {DLT_TIME_WORDS};
 const char *const dlt_partition_mode_names[DLT_PARTITION_MODES] = {DLT_PARTITION_WORDS};
+const char *const dlt_objective_names[DLT_OBJECTIVES] = {DLT_OBJECTIVE_WORDS};
 
 /* What is being read: for messages and relative paths. */
 struct source {
@@ -101,7 +103,28 @@ static int read_age(const struct source *source, const config_setting_t *setting
         *(double *)to = 0;
         return 0;
     }
+    if (dlt_setting_number(setting, &value) && value < 0)
+        return refuse(source, setting,
+                      "has to be a time, such as 60 (seconds), or 0 for asking each time");
     return read_duration(source, setting, to);
+}
+
+static int read_price(const struct source *source, const config_setting_t *setting, void *to)
+{
+    double value;
+
+    if (!dlt_setting_number(setting, &value) || !(value > 0 && value < 1e9))
+        return refuse(source, setting, "has to be a number above 0, such as 2.5");
+    *(double *)to = value;
+    return 0;
+}
+
+static int read_flag(const struct source *source, const config_setting_t *setting, void *to)
+{
+    if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+        return refuse(source, setting, "has to be true or false");
+    *(bool *)to = config_setting_get_bool(setting);
+    return 0;
 }
 
 static int read_word(const struct source *source, const config_setting_t *setting,
@@ -156,6 +179,16 @@ static int read_partition_mode(const struct source *source, const config_setting
     return 0;
 }
 
+static int read_objective(const struct source *source, const config_setting_t *setting, void *to)
+{
+    int index;
+
+    if (read_word(source, setting, dlt_objective_names, DLT_OBJECTIVES, &index))
+        return -1;
+    *(enum dlt_objective *)to = (enum dlt_objective)index;
+    return 0;
+}
+
 static int read_text(const struct source *source, const config_setting_t *setting, char *to,
                      size_t size)
 {
@@ -174,6 +207,11 @@ static int read_device(const struct source *source, const config_setting_t *sett
     return read_text(source, setting, to, sizeof((struct dlt_site_partition *)0)->device);
 }
 
+static int read_features(const struct source *source, const config_setting_t *setting, void *to)
+{
+    return read_text(source, setting, to, DLT_LIST_SIZE);
+}
+
 static int read_list(const struct source *source, const config_setting_t *setting, void *to)
 {
     return read_text(source, setting, to, sizeof((struct dlt_config *)0)->default_candidates);
@@ -190,21 +228,85 @@ static int path_beside(const struct source *source, const config_setting_t *sett
     return length < 0 || length >= PATH_MAX ? refuse(source, setting, "is too long") : 0;
 }
 
+/* Many partitions name one profile. A name means one path in one file. */
+struct named_path {
+    const char *file; /* that says it: one of two, so that pointers tell them apart */
+    char *path;
+    char name[];
+};
+
+static int compare_paths(const void *a, const void *b)
+{
+    const struct named_path *left = a, *right = b;
+
+    if (left->file != right->file)
+        return left->file < right->file ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+static struct named_path *make_path(const struct source *source, const char *name, const char *path)
+{
+    size_t size = strlen(name) + 1;
+    struct named_path *made = malloc(sizeof *made + size);
+
+    if (made) {
+        memcpy(made->name, name, size);
+        made->file = source->path;
+        made->path = strdup(path);
+    }
+    return made;
+}
+
+static void free_path(void *named)
+{
+    free(((struct named_path *)named)->path);
+    free(named);
+}
+
+static const char *find_path(const struct source *source, const char *name)
+{
+    struct named_path *key = make_path(source, name, "");
+    struct named_path *const *found =
+        key ? tfind(key, &source->config->paths, compare_paths) : NULL;
+    const char *path = found ? (*found)->path : NULL;
+
+    if (key)
+        free_path(key);
+    return path;
+}
+
+/* NULL out of memory. */
+static const char *keep_path(const struct source *source, const char *name, const char *path)
+{
+    struct named_path *made = make_path(source, name, path);
+
+    if (made && made->path && tsearch(made, &source->config->paths, compare_paths))
+        return made->path;
+    if (made)
+        free_path(made);
+    return NULL;
+}
+
 static int read_profile(const struct source *source, const config_setting_t *setting, void *to)
 {
-    char text[PATH_MAX] = "", below[PATH_MAX], installed[PATH_MAX];
-    char *path = to;
+    char text[PATH_MAX] = "", path[PATH_MAX], below[PATH_MAX], installed[PATH_MAX];
+    const char **profile = to;
 
-    if (read_text(source, setting, text, sizeof text) || path_beside(source, setting, text, path))
+    if (read_text(source, setting, text, sizeof text))
         return -1;
-    if (strchr(text, '/') || access(path, F_OK) == 0)
+    *profile = find_path(source, text);
+    if (*profile)
         return 0;
-    if (snprintf(below, sizeof below, "profiles/%s%s", text, strstr(text, ".dlp") ? "" : ".dlp") <
+    if (path_beside(source, setting, text, path))
+        return -1;
+    if (!strchr(text, '/') && access(path, F_OK) != 0 &&
+        snprintf(below, sizeof below, "profiles/%s%s", text, strstr(text, ".dlp") ? "" : ".dlp") <
             (int)sizeof below &&
         dlt_path(DLT_FOLDER_DATA, below, installed, sizeof installed) &&
         access(installed, F_OK) == 0)
         memcpy(path, installed, strlen(installed) + 1);
-    return 0;
+    *profile = keep_path(source, text, path);
+    return *profile ? 0 : dlt_fail_memory(source->error);
 }
 
 struct setting_row {
@@ -228,6 +330,8 @@ static const struct setting_row partition_rows[] = {
     ROW("nodes", read_count, struct dlt_site_partition, shape.nodes),
     ROW("memory_gib", read_gib, struct dlt_site_partition, memory_bytes),
     ROW("max_wall", read_duration, struct dlt_site_partition, max_wall_s),
+    ROW("features", read_features, struct dlt_site_partition, features),
+    ROW("price", read_price, struct dlt_site_partition, price),
 };
 
 /* `include` and `partitions` are handled apart: name without reader. */
@@ -241,6 +345,8 @@ static const struct setting_row main_rows[] = {
     ROW("better_by", read_probability, struct dlt_config, better_by),
     ROW("dl_time", read_time_mode, struct dlt_config, dl_time),
     ROW("dl_partition", read_partition_mode, struct dlt_config, dl_partition),
+    ROW("objective", read_objective, struct dlt_config, objective),
+    ROW("ask_start", read_flag, struct dlt_config, ask_start),
     ROW("default_candidates", read_list, struct dlt_config, default_candidates),
     ROW("profile", read_profile, struct dlt_config, profile),
     ROW("deadline", read_duration, struct dlt_config, deadline_s),
@@ -287,7 +393,7 @@ static int read_partitions(const struct source *source, const config_setting_t *
     if (!config_setting_is_list(list))
         return refuse(source, list, "has to be a list: ( { name = \"...\"; }, ... )");
     count = config_setting_length(list);
-    if (count > DLT_PARTITIONS_MAX)
+    if (count > ENTRIES_MAX)
         return refuse(source, list, "has too many entries");
     free(config->partitions);
     config->partition_count = 0;
@@ -302,7 +408,8 @@ static int read_partitions(const struct source *source, const config_setting_t *
             return dlt_fail(source->error,
                             "%s: line %u: partitions[%d]: has to be a group: { ... }", source->path,
                             config_setting_source_line(entry), i);
-        partition->max_wall_s = NAN;
+        partition->max_wall_s = partition->price = NAN;
+        partition->profile = "";
         if (read_group(source, entry, partition_rows, PARTITION_ROWS, partition))
             return -1;
         if (!partition->name[0])
@@ -371,6 +478,7 @@ void dlt_config_init(struct dlt_config *config)
         .better_by = 0.1,
         .deadline_s = 1,
         .snapshot_age_s = 60,
+        .profile = "",
     };
 }
 
@@ -379,6 +487,23 @@ void dlt_config_clear(struct dlt_config *config)
     free(config->partitions);
     config->partitions = NULL;
     config->partition_count = 0;
+    tdestroy(config->paths, free_path);
+    config->paths = NULL;
+    config->profile = "";
+}
+
+int dlt_config_objective(const struct dlt_config *config, enum dlt_partition_mode mode)
+{
+    static const int objectives[DLT_PARTITION_MODES] = {
+        [DLT_PARTITION_SUGGEST] = -1,
+        [DLT_PARTITION_AUTO] = -1,
+        [DLT_PARTITION_OFF] = -1,
+        [DLT_PARTITION_AUTO_RUN] = DLT_OBJECTIVE_RUN,
+        [DLT_PARTITION_AUTO_COST] = DLT_OBJECTIVE_COST,
+        [DLT_PARTITION_AUTO_FINISH] = DLT_OBJECTIVE_FINISH,
+    };
+
+    return mode == DLT_PARTITION_AUTO ? (int)config->objective : objectives[mode];
 }
 
 /* Settings that are right one by one and leave no limit that could be set. */

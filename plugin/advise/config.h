@@ -12,22 +12,30 @@
 enum dlt_time_mode { DLT_TIME_SET, DLT_TIME_SUGGEST, DLT_TIME_OFF, DLT_TIME_MODES };
 enum dlt_partition_mode {
     DLT_PARTITION_SUGGEST,
-    DLT_PARTITION_AUTO,
+    DLT_PARTITION_AUTO, /* by the site's objective */
     DLT_PARTITION_OFF,
+    DLT_PARTITION_AUTO_RUN,
+    DLT_PARTITION_AUTO_COST,
+    DLT_PARTITION_AUTO_FINISH,
     DLT_PARTITION_MODES
 };
+/* What --dl-partition=auto makes least: the run, its price, the time until it has ended. */
+enum dlt_objective { DLT_OBJECTIVE_RUN, DLT_OBJECTIVE_COST, DLT_OBJECTIVE_FINISH, DLT_OBJECTIVES };
 /* As options and dltime.conf spell them. */
 extern const char *const dlt_time_mode_names[DLT_TIME_MODES];
 extern const char *const dlt_partition_mode_names[DLT_PARTITION_MODES];
+extern const char *const dlt_objective_names[DLT_OBJECTIVES];
 
 /* One kind of node in a partition. A partition with several kinds has several entries. */
 struct dlt_site_partition {
     char name[DLT_NAME_SIZE];
-    char device[96];        /* as the profile knows it; "": by GRES type, or its only device */
-    char profile[PATH_MAX]; /* "": the site's */
-    struct dlt_shape shape; /* 0: unknown; gpus 0: CPUs compute */
-    double memory_bytes;    /* of one device; 0: unknown */
-    double max_wall_s;      /* longest that QOS and associations allow anybody; NaN: not said */
+    char device[96];     /* as the profile knows it; "": by GRES type, or its only device */
+    const char *profile; /* "": the site's */
+    char features[DLT_LIST_SIZE]; /* "": not said */
+    struct dlt_shape shape;       /* 0: unknown; gpus 0: CPUs compute */
+    double price;                 /* of one device for an hour, in any unit; NaN: not said */
+    double memory_bytes;          /* of one device; 0: unknown */
+    double max_wall_s; /* longest that QOS and associations allow anybody; NaN: not said */
 };
 
 struct dlt_config {
@@ -42,12 +50,18 @@ struct dlt_config {
     enum dlt_time_mode dl_time;
     enum dlt_partition_mode dl_partition;
     char default_candidates[1024]; /* where a job without -p may land; "": Slurm's default */
-    char profile[PATH_MAX];        /* where a partition names none; "": none */
-    double deadline_s;             /* for asking the controller; default 1 */
-    double snapshot_age_s;         /* for which an answer is reused; default 60 */
+    enum dlt_objective objective;  /* of --dl-partition=auto; default run */
+    bool ask_start;        /* the controller may be asked when a job would start; default false */
+    const char *profile;   /* where a partition names none; "": none */
+    double deadline_s;     /* for asking the controller; default 1 */
+    double snapshot_age_s; /* for which an answer is reused; default 60 */
     size_t partition_count;
     struct dlt_site_partition *partitions;
+    void *paths; /* what the profiles point to */
 };
+
+/* The objective of a mode, or -1 where it chooses nothing. */
+int dlt_config_objective(const struct dlt_config *config, enum dlt_partition_mode mode);
 
 /* Defaults, without partitions. */
 void dlt_config_init(struct dlt_config *config);

@@ -13,9 +13,12 @@ struct dlt_candidate {
     const char *device; /* as shown: "V100 PCIe 32GB" */
     bool gpu;
     bool up, is_default;
-    double default_time_s; /* NaN: none */
-    double max_time_s;     /* what partition and configuration allow; INFINITY: no limit */
-    bool limit_unknown;    /* QOS or association may allow less than max_time_s */
+    double default_time_s;  /* NaN: none */
+    double max_time_s;      /* what partition and configuration allow; INFINITY: no limit */
+    bool limit_unknown;     /* QOS or association may allow less than max_time_s */
+    enum dlt_access access; /* of the user; not OPEN: never chosen, CLOSED: not even named */
+    double price;           /* of one device for an hour; NaN: not said */
+    double start_s;         /* from now until the job would start; NaN: not asked or not known */
     struct dlt_placement placement;
 
     const char *why; /* no estimate: one clause; NULL: there is one */
@@ -27,6 +30,13 @@ struct dlt_candidate {
     enum dlt_basis basis;
     enum dlt_fits fits;
     double memory_bytes, device_memory_bytes;
+
+    /* What would mend it, where dlt_decide asked for it by too_long or too_large; 0: not known. */
+    int more_devices;  /* with which the limit stays under what is allowed */
+    double more_job_s; /* and the job's time then */
+    int64_t
+        fitting_batch; /* the largest batch of one device that fits, halved from the asked one */
+    int64_t fitting_accumulate; /* with which it makes the same steps */
 
     bool landing; /* set by dlt_decide: the job may land here */
 };
@@ -44,7 +54,7 @@ enum dlt_action {
     DLT_SET      /* limit_s is set */
 };
 
-enum { DLT_DECISION_LINES = 6, DLT_NOWHERE = -1 };
+enum { DLT_DECISION_LINES = 6, DLT_LINE_SIZE = 640, DLT_NOWHERE = -1 };
 
 struct dlt_decision {
     enum dlt_action action;
@@ -52,10 +62,12 @@ struct dlt_decision {
     int slowest;    /* index of the candidate that the limit comes from, or DLT_NOWHERE */
     int better;     /* index of one worth naming, or DLT_NOWHERE */
     int chosen;     /* index of the one whose partition is to be set, or DLT_NOWHERE */
+    int too_long;   /* index of one that needs more than is allowed, or DLT_NOWHERE */
+    int too_large;  /* index of one whose memory does not suffice, or DLT_NOWHERE */
     size_t line_count;
     struct {
         bool warning;
-        char text[400];
+        char text[DLT_LINE_SIZE];
     } line[DLT_DECISION_LINES]; /* sentences for the user, without "dltime: " */
 };
 
@@ -70,6 +82,13 @@ struct dlt_decision {
 void dlt_decide(const struct dlt_config *config, const struct dlt_request *request,
                 const struct dlt_modes *modes, struct dlt_candidate *candidates, size_t count,
                 struct dlt_decision *decision);
+
+/* Candidates for which --dl-partition=auto:finish asks when the job would start: the shortest runs,
+ * one for each partition. Returns how many of index[] it filled. */
+enum { DLT_SHORTLIST = 3 };
+size_t dlt_shortlist(const struct dlt_config *config, const struct dlt_request *request,
+                     const struct dlt_candidate *candidates, size_t count,
+                     size_t index[DLT_SHORTLIST]);
 
 /* The limit that covers `seconds`: at least min_limit, rounded up to the grain. */
 double dlt_limit(const struct dlt_config *config, double seconds);

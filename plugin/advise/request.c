@@ -193,6 +193,52 @@ bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape
            (shape->cpus == 0 || placement->cpus <= shape->cpus);
 }
 
+/* Of two lists and a name that is not known where it is "". */
+static enum dlt_access access_by(const char *name, const struct dlt_list *allow,
+                                 const struct dlt_list *deny)
+{
+    if (allow->names[0])
+        return *name && dlt_list_has(allow->names, name) ? DLT_ACCESS_OPEN : DLT_ACCESS_CLOSED;
+    if (!deny->names[0])
+        return DLT_ACCESS_OPEN;
+    if (strcmp(deny->names, "*") == 0 || (*name && dlt_list_has(deny->names, name)))
+        return DLT_ACCESS_CLOSED;
+    return *name ? DLT_ACCESS_OPEN : DLT_ACCESS_UNSURE;
+}
+
+enum dlt_access dlt_request_access(const struct dlt_request *request,
+                                   const struct dlt_partition *partition)
+{
+    enum dlt_access account =
+        access_by(request->account, &partition->allow_accounts, &partition->deny_accounts);
+    enum dlt_access qos = access_by(request->qos, &partition->allow_qos, &partition->deny_qos);
+
+    if (!partition->listed)
+        return DLT_ACCESS_CLOSED;
+    return account > qos ? account : qos;
+}
+
+enum dlt_access dlt_request_features(const struct dlt_request *request, const char *features)
+{
+    const char *rest = request->features;
+
+    if (!*rest)
+        return DLT_ACCESS_OPEN;
+    if (!*features || strpbrk(rest, "|[]()*!"))
+        return DLT_ACCESS_UNSURE;
+    while (*rest) {
+        size_t length = strcspn(rest, "&,");
+        char name[DLT_LIST_SIZE];
+
+        memcpy(name, rest, length);
+        name[length] = '\0';
+        if (!dlt_list_has(features, name))
+            return DLT_ACCESS_CLOSED;
+        rest += length + (rest[length] != '\0');
+    }
+    return DLT_ACCESS_OPEN;
+}
+
 bool dlt_list_has(const char *list, const char *name)
 {
     size_t length = strlen(name);

@@ -20,8 +20,12 @@ struct dlt_request {
     int sockets_per_node;
     bool exclusive;
     struct dlt_gpu_request per_job, per_node, per_socket, per_task;
-    /* An option beside which a time limit is not touched ("--deadline"), or NULL. A literal. */
-    const char *hands_off;
+    char account[DLT_NAME_SIZE], qos[DLT_NAME_SIZE];
+    char features[DLT_LIST_SIZE]; /* --constraint as it was given */
+    /* Options, as literals; NULL: not given. Beside hands_off ("--deadline") a time limit is not
+     * touched, beside bound ("--nodelist") no partition; elsewhere ("--clusters") says that the job
+     * goes to where this cluster's partitions say nothing. */
+    const char *hands_off, *bound, *elsewhere;
 };
 
 /* A request that says nothing. */
@@ -52,6 +56,17 @@ struct dlt_placement {
  * nodes. What is not known of the shape does not stand against it. */
 bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape *shape,
                        struct dlt_placement *placement);
+
+/* Whether the job's user may use a partition, as far as --account and --qos tell. */
+enum dlt_access { DLT_ACCESS_OPEN, DLT_ACCESS_UNSURE, DLT_ACCESS_CLOSED };
+enum dlt_access dlt_request_access(const struct dlt_request *request,
+                                   const struct dlt_partition *partition);
+
+/*
+ * Whether --constraint lets the job onto nodes of these features (with commas; "": not known).
+ * UNSURE where they are not known or the constraint is more than features joined by & or commas.
+ */
+enum dlt_access dlt_request_features(const struct dlt_request *request, const char *features);
 
 /* Whether name is in a list with commas. */
 bool dlt_list_has(const char *list, const char *name);

@@ -4,13 +4,14 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/text.h"
 
-static const char first_line[] = "dltime-snapshot\t1";
+static const char first_line[] = "dltime-snapshot\t2";
 
 struct dlt_snapshot *dlt_snapshot_create(void)
 {
@@ -42,7 +43,8 @@ struct dlt_partition *dlt_snapshot_add(struct dlt_snapshot *snapshot)
         snapshot->partitions = larger;
     }
     partition = &snapshot->partitions[snapshot->partition_count++];
-    *partition = (struct dlt_partition){.default_time_s = NAN, .max_time_s = INFINITY};
+    *partition =
+        (struct dlt_partition){.listed = true, .default_time_s = NAN, .max_time_s = INFINITY};
     return partition;
 }
 
@@ -66,6 +68,36 @@ void dlt_partition_count_in(struct dlt_partition *partition, const struct dlt_sh
     mine->nodes = nodes;
 }
 
+void dlt_list_set(struct dlt_list *list, const char *names, bool denies)
+{
+    list->names[0] = '\0';
+    if (!names || strcmp(names, "ALL") == 0 ||
+        dlt_text_copy(list->names, sizeof list->names, names))
+        return;
+    if (denies) {
+        memcpy(list->names, "*", 2);
+    } else {
+        char *comma = strrchr(list->names, ',');
+
+        /* Nobody has such a name: the list stays one that allows not everybody. */
+        if (comma)
+            *comma = '\0';
+        else
+            memcpy(list->names, ",", 2);
+    }
+}
+
+enum { LISTS = 4, LINE_SIZE = 1024 + LISTS * DLT_LIST_SIZE };
+
+static const size_t list_offsets[LISTS] = {
+    offsetof(struct dlt_partition, allow_accounts), offsetof(struct dlt_partition, deny_accounts),
+    offsetof(struct dlt_partition, allow_qos), offsetof(struct dlt_partition, deny_qos)};
+
+static struct dlt_list *list_of(const struct dlt_partition *partition, size_t index)
+{
+    return (struct dlt_list *)((char *)partition + list_offsets[index]);
+}
+
 /* Whole seconds, "-" for what is not a finite number: the format has no decimal point. */
 static void write_seconds(FILE *stream, double seconds)
 {
@@ -77,7 +109,7 @@ static void write_seconds(FILE *stream, double seconds)
 
 static void write_text(FILE *stream, const char *text)
 {
-    char shown[DLT_NAME_SIZE];
+    char shown[DLT_LIST_SIZE];
 
     dlt_text_copy(shown, sizeof shown, text);
     dlt_text_printable(shown);
@@ -96,10 +128,12 @@ int dlt_snapshot_write(FILE *stream, const struct dlt_snapshot *snapshot)
 
         fputs("partition", stream);
         write_text(stream, partition->name);
-        fprintf(stream, "\t%d\t%d\t%d\t%d\t%d", partition->up, partition->is_default,
-                partition->exclusive, partition->nodes, partition->max_nodes);
+        fprintf(stream, "\t%d\t%d\t%d\t%d\t%d\t%d", partition->up, partition->is_default,
+                partition->exclusive, partition->listed, partition->nodes, partition->max_nodes);
         write_seconds(stream, partition->default_time_s);
         write_seconds(stream, partition->max_time_s);
+        for (size_t j = 0; j < LISTS; j++)
+            write_text(stream, list_of(partition, j)->names);
         fputc('\n', stream);
         for (size_t j = 0; j < partition->shape_count; j++) {
             const struct dlt_shape *shape = &partition->shapes[j];
@@ -114,7 +148,7 @@ int dlt_snapshot_write(FILE *stream, const struct dlt_snapshot *snapshot)
     return fflush(stream) || ferror(stream) ? -1 : 0;
 }
 
-enum { FIELDS_MAX = 9 };
+enum { FIELDS_MAX = 10 + LISTS };
 
 /* Cuts a line at its tabs, in place. Returns the number of fields, or 0 for too many. */
 static size_t cut_fields(char *line, char *fields[FIELDS_MAX])
@@ -176,16 +210,19 @@ static bool take_partition(struct dlt_snapshot *snapshot, char **field, size_t c
 {
     struct dlt_partition *partition;
 
-    if (count != 9)
+    if (count != 10 + LISTS)
         return false;
     partition = dlt_snapshot_add(snapshot);
+    for (size_t i = 0; partition && i < LISTS; i++)
+        if (!dlt_text_copy(list_of(partition, i)->names, DLT_LIST_SIZE, field[10 + i]))
+            return false;
     return partition && *field[1] &&
            dlt_text_copy(partition->name, sizeof partition->name, field[1]) &&
            take_bool(field[2], &partition->up) && take_bool(field[3], &partition->is_default) &&
-           take_bool(field[4], &partition->exclusive) && take_int(field[5], &partition->nodes) &&
-           take_int(field[6], &partition->max_nodes) &&
-           take_quantity(field[7], NAN, &partition->default_time_s) &&
-           take_quantity(field[8], INFINITY, &partition->max_time_s);
+           take_bool(field[4], &partition->exclusive) && take_bool(field[5], &partition->listed) &&
+           take_int(field[6], &partition->nodes) && take_int(field[7], &partition->max_nodes) &&
+           take_quantity(field[8], NAN, &partition->default_time_s) &&
+           take_quantity(field[9], INFINITY, &partition->max_time_s);
 }
 
 static bool take_shape(struct dlt_snapshot *snapshot, char **field, size_t count)
@@ -236,7 +273,7 @@ int dlt_snapshot_parse(const char *data, size_t size, struct dlt_snapshot **snap
     if (!made)
         return dlt_fail_memory(error);
     for (size_t at = 0; at < size && !ended;) {
-        char line[512];
+        char line[LINE_SIZE];
         const char *newline = memchr(data + at, '\n', size - at);
         size_t length = newline ? (size_t)(newline - (data + at)) : size;
         bool good = newline && length < sizeof line && size <= DLT_SNAPSHOT_BYTES_MAX &&

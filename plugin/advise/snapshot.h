@@ -11,8 +11,13 @@
 
 #include "dltime.h"
 
-enum { DLT_NAME_SIZE = 64, DLT_SHAPES = 64, DLT_PARTITIONS_MAX = 4096 };
-enum { DLT_SNAPSHOT_BYTES_MAX = 4 << 20 };
+enum { DLT_NAME_SIZE = 64, DLT_LIST_SIZE = 256, DLT_SHAPES = 64, DLT_PARTITIONS_MAX = 4096 };
+enum { DLT_SNAPSHOT_BYTES_MAX = 8 << 20 };
+
+/* Who may use a partition, or may not: names with commas. "": nothing is said. */
+struct dlt_list {
+    char names[DLT_LIST_SIZE];
+};
 
 /* A kind of node in a partition. 0 or "": unknown, except gpus, where 0 means none. */
 struct dlt_shape {
@@ -28,11 +33,13 @@ struct dlt_partition {
     bool up; /* takes jobs and runs them */
     bool is_default;
     bool exclusive; /* jobs have whole nodes, whatever they ask for */
+    bool listed;    /* Slurm shows it to this user: neither hidden nor another group's */
     int nodes;
     int max_nodes;         /* of one job; 0: no limit */
     double default_time_s; /* NaN: none, a job without --time gets the longest there is */
     double max_time_s;     /* INFINITY: no limit */
-    size_t shape_count;    /* 0: nodes were not loaded */
+    struct dlt_list allow_accounts, deny_accounts, allow_qos, deny_qos;
+    size_t shape_count; /* 0: nodes were not loaded */
     struct dlt_shape shapes[DLT_SHAPES];
 };
 
@@ -60,6 +67,11 @@ struct dlt_partition *dlt_snapshot_add(struct dlt_snapshot *snapshot);
  * DLT_SHAPES are dropped. */
 void dlt_partition_count_in(struct dlt_partition *partition, const struct dlt_shape *shape,
                             int nodes);
+
+/* Names as Slurm has them into a list: NULL and "ALL" are "". Names that do not fit whole are left
+ * out, which of an allowing list only keeps dltime from naming the partition; a denying one that is
+ * too long becomes "*", everybody. */
+void dlt_list_set(struct dlt_list *list, const char *names, bool denies);
 
 /* Writes it as text, one record a line, tabs between fields, "end" last. 0, or -1 with errno. */
 int dlt_snapshot_write(FILE *stream, const struct dlt_snapshot *snapshot);

@@ -91,9 +91,20 @@ void dlt_device_label(char *to, size_t size, const char *device)
     dlt_text_printable(to);
 }
 
+/* "31", or "1.4" below ten. */
+static char *gib_text(char buffer[32], double gib)
+{
+    if (gib < 9.95)
+        snprintf(buffer, 32, "%lld.%lld", llround(10 * gib) / 10, llround(10 * gib) % 10);
+    else
+        snprintf(buffer, 32, "%.0f", fmin(gib, 1e12));
+    return buffer;
+}
+
 /* "31/40 GiB", "31/32 tight", "31/16 no", "31 GiB", "-". */
 static void memory_cell(char *cell, const struct dlt_candidate *candidate)
 {
+    char needed[32];
     const double gib = 1024.0 * 1024.0 * 1024.0;
     double need = candidate->memory_bytes / gib, have = candidate->device_memory_bytes / gib;
     const char *verdict = candidate->fits == DLT_FITS_TIGHT ? "tight"
@@ -103,9 +114,9 @@ static void memory_cell(char *cell, const struct dlt_candidate *candidate)
     if (!isfinite(need))
         memcpy(cell, "-", 2);
     else if (!isfinite(have) || have <= 0)
-        snprintf(cell, CELL_SIZE, "%.*f GiB", need < 9.95, need);
+        snprintf(cell, CELL_SIZE, "%s GiB", gib_text(needed, need));
     else
-        snprintf(cell, CELL_SIZE, "%.*f/%.0f %s", need < 9.95, need, have, verdict);
+        snprintf(cell, CELL_SIZE, "%s/%.0f %s", gib_text(needed, need), have, verdict);
 }
 
 static void fill_row(row_cells cells, const struct dlt_candidate *candidate,

@@ -7,7 +7,8 @@
 
 /* Values of --dl-time and --dl-partition, in the order of the enumerations in config.h. */
 #define DLT_TIME_WORDS      "set", "suggest", "off"
-#define DLT_PARTITION_WORDS "suggest", "auto", "off"
+#define DLT_PARTITION_WORDS "suggest", "auto", "off", "auto:run", "auto:cost", "auto:finish"
+#define DLT_OBJECTIVE_WORDS "run", "cost", "finish"
 
 /* Environment variables that a job is told, each also as SLURM_NAME (for --export=NONE). Numbers
  * come first, in the order of dlt_advice_variables. */

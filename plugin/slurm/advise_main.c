@@ -11,6 +11,8 @@
 #include "../advise/advise.h"
 #include "../advise/cache.h"
 #include "../advise/child.h"
+#include "../advise/tell.h"
+#include "../advise/words.h"
 #include "../spank/advise_call.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -21,13 +23,24 @@
 
 __attribute__((visibility("default"))) dlt_advise_function dltime_advise;
 
-static int check(const char *spec, struct dlt_error *error)
-{
-    struct dlt_model *model = NULL;
-    int result = dlt_model_load(spec, NULL, &model, error);
+/* The model of the last SPEC: checking an option and advising on it read it once. */
+static struct {
+    char *spec;
+    struct dlt_model *model;
+} loaded;
 
-    dlt_model_destroy(model);
-    return result;
+static int load(const char *spec, struct dlt_error *error)
+{
+    if (loaded.spec && strcmp(loaded.spec, spec) == 0)
+        return 0;
+    free(loaded.spec);
+    dlt_model_destroy(loaded.model);
+    loaded.spec = NULL;
+    loaded.model = NULL;
+    if (dlt_model_load(spec, NULL, &loaded.model, error))
+        return -1;
+    loaded.spec = strdup(spec);
+    return loaded.spec ? 0 : dlt_fail_memory(error);
 }
 
 /* Runs in the child. */
@@ -52,6 +65,12 @@ static int get_snapshot(const struct dlt_config *config, struct dlt_snapshot **s
     size_t size;
     int result;
 
+    /* To ask all the same would be logged as a violation of security. */
+    if (fill_refused())
+        return config->partition_count > 0
+                   ? dlt_advice_assume(config, snapshot, error)
+                   : dlt_fail(error, "Slurm keeps its partitions to itself (PrivateData), and "
+                                     "dltime.conf describes none");
     fill_key(nodes, key, sizeof key);
     if (dlt_cache_read(key, config->snapshot_age_s, DLT_SNAPSHOT_BYTES_MAX, &text, &size)) {
         result = dlt_snapshot_parse(text, size, snapshot, error);
@@ -118,8 +137,25 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
     return 0;
 }
 
+static const char *const told_names[] = {DLT_TOLD_NUMBERS, DLT_TOLD_TEXTS};
+
+/* The controller's plugins and the prologs see of each component of a job what was said of it. */
+static void tell_controller(const struct dlt_advise_call *call,
+                            const struct dlt_advice_variable *variables, size_t count)
+{
+    for (size_t i = 0; i < sizeof told_names / sizeof *told_names; i++) {
+        const char *value = NULL;
+
+        for (size_t j = 0; j < count && !value; j++)
+            if (strcmp(variables[j].name, told_names[i]) == 0)
+                value = variables[j].value;
+        call->tell(call->context, told_names[i], value);
+    }
+}
+
 /* Only variables that begin with SLURM survive --export=NONE: each goes out under both names. */
-static void tell_job(const struct dlt_advice *advice, const struct dlt_request *request)
+static void tell_job(const struct dlt_advise_call *call, const struct dlt_advice *advice,
+                     const struct dlt_request *request)
 {
     static bool told; /* the components of a heterogeneous job share one environment: the first's */
     struct dlt_advice_variable variables[DLT_ADVICE_VARIABLES];
@@ -127,6 +163,7 @@ static void tell_job(const struct dlt_advice *advice, const struct dlt_request *
         advice->decision.action == DLT_SET ? advice->decision.limit_s : request->time_s;
     size_t count = dlt_advice_variables(advice, limit_s, variables);
 
+    tell_controller(call, variables, count);
     for (size_t i = 0; i < count && !told; i++) {
         char name[64];
 
@@ -137,7 +174,6 @@ static void tell_job(const struct dlt_advice *advice, const struct dlt_request *
     told = true;
 }
 
-/* One write, so that lines of submissions that share a terminal do not mix. */
 static void print(const struct dlt_advice *advice, bool quiet)
 {
     char *text = NULL;
@@ -148,8 +184,48 @@ static void print(const struct dlt_advice *advice, bool quiet)
         return;
     dlt_advice_print(stream, advice, quiet);
     if (fclose(stream) == 0)
-        fwrite(text, 1, size, stderr);
+        dlt_tell(text);
     free(text);
+}
+
+/* For the children that ask when the job would start. */
+struct start_work {
+    void *opt;
+    double end_s; /* by dlt_child_now_s */
+    const struct dlt_start *start;
+};
+
+/* Runs in the child. */
+static int ask_one(FILE *stream, void *context)
+{
+    const struct start_work *work = context;
+    double start_s;
+
+    if (!jobspec_start(work->opt, work->start->partition, work->start->limit_s, &start_s))
+        return -1;
+    fprintf(stream, "%.0f", start_s);
+    return 0;
+}
+
+/* dlt_ask_start. */
+static void ask_start(void *context, struct dlt_start *starts, size_t count)
+{
+    struct start_work *work = context;
+
+    for (size_t i = 0; i < count; i++) {
+        double left_s = work->end_s - dlt_child_now_s();
+        struct dlt_error error;
+        char *text;
+        size_t size;
+
+        work->start = &starts[i];
+        if (left_s > 0 && dlt_child_collect(ask_one, work, "Slurm's controller", left_s, 64, &text,
+                                            &size, &error) == 0) {
+            if (!dlt_text_to_double(text, &starts[i].start_s))
+                starts[i].start_s = NAN;
+            free(text);
+        }
+    }
 }
 
 static int submit(const struct dlt_advise_call *call, const struct dlt_config *config,
@@ -160,10 +236,17 @@ static int submit(const struct dlt_advise_call *call, const struct dlt_config *c
         .request = request,
         .spec = call->spec,
         .modes = {.time = config->dl_time, .partition = config->dl_partition},
+        .ask_start = ask_start,
     };
-    struct dlt_snapshot *snapshot;
-    struct dlt_advice *advice;
+    struct start_work starts = {.opt = call->opt, .end_s = dlt_child_now_s() + config->deadline_s};
+    struct dlt_snapshot *snapshot = NULL;
+    struct dlt_advice *advice = NULL;
     int result;
+
+    if (load(call->spec, error))
+        return dlt_fail_in(error, "%s: ", call->from_environment ? "DL_MODEL" : "--dl-model");
+    question.model = loaded.model;
+    question.ask_context = &starts;
 
     if (call->dl_time)
         question.modes.time =
@@ -171,17 +254,17 @@ static int submit(const struct dlt_advise_call *call, const struct dlt_config *c
     if (call->dl_partition)
         question.modes.partition = (enum dlt_partition_mode)dlt_name_index(
             dlt_partition_mode_names, DLT_PARTITION_MODES, call->dl_partition);
-    if (get_snapshot(config, &snapshot, error))
+    /* Where the job goes elsewhere, this cluster is not asked. */
+    if (request->elsewhere ? dlt_advice_assume(config, &snapshot, error)
+                           : get_snapshot(config, &snapshot, error))
         return -1;
     question.snapshot = snapshot;
     result = dlt_advise(&question, &advice, error);
-    if (result) {
-        dlt_fail_in(error, "%s: ", call->from_environment ? "DL_MODEL" : "--dl-model");
-    } else {
+    if (result == 0) {
         result = apply(call->opt, advice, error);
         if (result == 0) {
             print(advice, slurm_option_isset(call->opt, "quiet"));
-            tell_job(advice, request);
+            tell_job(call, advice, request);
         }
         dlt_advice_destroy(advice);
     }
@@ -196,6 +279,7 @@ static int submit_or_undo(const struct dlt_advise_call *call, struct dlt_error *
     int result;
 
     undo(call->opt);
+    tell_controller(call, NULL, 0);
     /* Nothing to do: a step in a job that is there, or what Slurm is about to refuse. */
     if (call->action == DLT_ADVISE_UNDO || (call->srun && slurm_option_isset(call->opt, "jobid")) ||
         !jobspec_read(call->opt, &request))
@@ -215,7 +299,7 @@ int dltime_advise(struct dlt_advise_call *call)
     if (call->size != sizeof *call || call->slurm_version >> 8 != SLURM_VERSION_NUMBER >> 8)
         return DLT_ADVISE_ALIEN;
     if (call->action == DLT_ADVISE_CHECK)
-        result = check(call->spec, &error);
+        result = load(call->spec, &error);
     else
         result = submit_or_undo(call, &error);
     if (result)

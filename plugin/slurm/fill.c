@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fill.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../advise/request.h"
 #include "base/error.h"
@@ -52,8 +54,21 @@ static void count_nodes(struct dlt_partition *partition, const int32_t *node_inx
     }
 }
 
+static bool is_listed(const partition_info_msg_t *listed, const char *name)
+{
+    for (uint32_t i = 0; i < listed->record_count; i++) {
+        if (listed->partition_array[i].name && strcmp(listed->partition_array[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void fill_partition(struct dlt_partition *partition, const partition_info_t *info)
 {
+    dlt_list_set(&partition->allow_accounts, info->allow_accounts, false);
+    dlt_list_set(&partition->deny_accounts, info->deny_accounts, true);
+    dlt_list_set(&partition->allow_qos, info->allow_qos, false);
+    dlt_list_set(&partition->deny_qos, info->deny_qos, true);
     partition->up = info->state_up == PARTITION_UP;
     partition->is_default = (info->flags & PART_FLAG_DEFAULT) != 0;
     partition->exclusive = info->max_share == 0; /* OverSubscribe=EXCLUSIVE */
@@ -80,15 +95,17 @@ static void fill_cluster(struct dlt_snapshot *snapshot)
 int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *error)
 {
     struct dlt_snapshot *made = dlt_snapshot_create();
-    partition_info_msg_t *partitions = NULL;
+    partition_info_msg_t *partitions = NULL, *listed = NULL;
     node_info_msg_t *loaded = NULL;
     int result = -1;
 
     if (!made)
         return dlt_fail_memory(error);
     fill_cluster(made);
-    if (slurm_load_partitions(0, &partitions, 0)) {
-        dlt_fail(error, "%s", slurm_strerror(slurm_get_errno()));
+    /* All of them, since a job may be sent to a hidden one by name; and those that the user is
+     * shown, which say beside the hidden ones also what other groups have to themselves. */
+    if (slurm_load_partitions(0, &partitions, SHOW_ALL) || slurm_load_partitions(0, &listed, 0)) {
+        dlt_fail(error, "%s", slurm_strerror(errno));
         goto out;
     }
     /* Where only the nodes cannot be had, partitions that dltime.conf describes do without. */
@@ -108,6 +125,7 @@ int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *
         }
         dlt_text_copy(partition->name, sizeof partition->name, info->name);
         fill_partition(partition, info);
+        partition->listed = is_listed(listed, info->name);
         if (loaded)
             count_nodes(partition, info->node_inx, loaded);
     }
@@ -119,8 +137,16 @@ out:
         slurm_free_node_info_msg(loaded);
     if (partitions)
         slurm_free_partition_info_msg(partitions);
+    if (listed)
+        slurm_free_partition_info_msg(listed);
     dlt_snapshot_destroy(made);
     return result;
+}
+
+bool fill_refused(void)
+{
+    return (slurm_conf.private_data & PRIVATE_DATA_PARTITIONS) && geteuid() != 0 &&
+           geteuid() != (uid_t)slurm_conf.slurm_user_id;
 }
 
 void fill_key(bool nodes, char *key, size_t size)

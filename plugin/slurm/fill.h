@@ -11,6 +11,9 @@
  */
 int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *error);
 
+/* Whether the site keeps its partitions from the caller (PrivateData=partitions). */
+bool fill_refused(void);
+
 /* Names the controller that a snapshot would come from, and what it would hold. */
 void fill_key(bool nodes, char *key, size_t size);
 

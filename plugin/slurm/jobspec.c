@@ -4,7 +4,11 @@
 #include <limits.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "../advise/options.h"
 #include "base/text.h"
 #include "options_api.h"
 
@@ -25,21 +29,33 @@ static void read_gpus(const char *tres, struct dlt_gpu_request *gpus)
         *gpus = (struct dlt_gpu_request){0};
 }
 
-/* The first option given beside which the time limit is not ours to choose. */
-static const char *hands_off(void *opt)
-{
-    static const struct {
-        const char *name, *shown;
-    } options[] = {
-        {"deadline", "--deadline"}, {"time-min", "--time-min"}, {"reservation", "--reservation"},
-        {"clusters", "--clusters"}, {"external", "--external"},
-    };
+struct shown_option {
+    const char *name, *shown;
+};
 
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (slurm_option_isset(opt, options[i].name))
-            return options[i].shown;
+/* See dlt_request. The last row of each has no name. */
+static const struct shown_option hands_off[] = {{"deadline", "--deadline"},
+                                                {"time-min", "--time-min"},
+                                                {"reservation", "--reservation"},
+                                                {"external", "--external"},
+                                                {NULL, NULL}};
+static const struct shown_option bound[] = {
+    {"nodelist", "--nodelist"}, {"nodefile", "--nodefile"}, {NULL, NULL}};
+static const struct shown_option elsewhere[] = {{"clusters", "--clusters"}, {NULL, NULL}};
+
+static const char *first_given(void *opt, const struct shown_option *options)
+{
+    for (; options->name; options++) {
+        if (slurm_option_isset(opt, options->name))
+            return options->shown;
     }
     return NULL;
+}
+
+/* What is too long for us names nothing that we know. */
+static void copy(char *to, size_t size, const char *from)
+{
+    dlt_text_copy(to, size, from ? from : "");
 }
 
 static double minutes(uint32_t value)
@@ -47,13 +63,9 @@ static double minutes(uint32_t value)
     return value >= NO_VAL ? INFINITY : 60.0 * value;
 }
 
-bool jobspec_read(void *opt, struct dlt_request *request)
+/* The public description that sbatch and salloc make of their options as well. */
+static void read_description(void *opt, const job_desc_msg_t *job, struct dlt_request *request)
 {
-    job_desc_msg_t *job = slurm_opt_create_job_desc(opt, true);
-
-    if (!job)
-        return false;
-    dlt_request_init(request);
     if (job->partition)
         dlt_text_copy(request->partitions, sizeof request->partitions, job->partition);
     if (slurm_option_isset(opt, "time"))
@@ -71,8 +83,58 @@ bool jobspec_read(void *opt, struct dlt_request *request)
     read_gpus(job->tres_per_node, &request->per_node);
     read_gpus(job->tres_per_socket, &request->per_socket);
     read_gpus(job->tres_per_task, &request->per_task);
-    request->hands_off = hands_off(opt);
+    copy(request->account, sizeof request->account, job->account);
+    copy(request->qos, sizeof request->qos, job->qos);
+    copy(request->features, sizeof request->features, job->features);
+}
+
+/* dlt_option_get */
+static bool get_option(void *opt, const char *name, char *text, size_t size)
+{
+    char *value;
+
+    if (!slurm_option_isset(opt, name))
+        return false;
+    value = slurm_option_get(opt, name);
+    copy(text, size, value);
+    slurm_xfree((void **)&value);
+    return true;
+}
+
+bool jobspec_read(void *opt, struct dlt_request *request)
+{
+    bool unfit;
+    const job_desc_msg_t *job = options_job_desc(opt, &unfit);
+
+    if (unfit)
+        return false;
+    dlt_request_init(request);
     /* Not freed: some of its texts are the options' own (submit_line in 22.05), which ones differs
      * by release, and the program is about to use them. */
+    if (job)
+        read_description(opt, job, request);
+    else
+        dlt_request_options(request, get_option, opt);
+    request->hands_off = first_given(opt, hands_off);
+    request->bound = first_given(opt, bound);
+    request->elsewhere = first_given(opt, elsewhere);
+    return true;
+}
+
+bool jobspec_start(void *opt, const char *partition, double limit_s, double *start_s)
+{
+    will_run_response_msg_t *answer = NULL;
+    bool unfit;
+    job_desc_msg_t *job = options_job_desc(opt, &unfit);
+
+    if (!job)
+        return false;
+    job->partition = (char *)partition;
+    job->time_limit = (uint32_t)ceil(limit_s / 60);
+    job->user_id = geteuid();
+    job->group_id = getegid();
+    if (slurm_job_will_run2(job, &answer) || !answer)
+        return false;
+    *start_s = fmax(difftime(answer->start_time, time(NULL)), 0);
     return true;
 }

@@ -26,7 +26,11 @@ struct dlt_advise_call {
     const char *dl_partition; /* NULL: not given */
     const char *conf;         /* plugstack's conf=; NULL: where dltime was installed to look */
     void *opt;                /* the program's own options; NULL when checking */
-    char message[768];        /* set on failure: one sentence */
+    /* Puts a variable into, or with value NULL takes it out of, what the controller and prologs see
+     * of the job; NULL when checking. */
+    void (*tell)(void *context, const char *name, const char *value);
+    void *context;
+    char message[768]; /* set on failure: one sentence */
 };
 
 /* Prints the advice itself. Returns 0; -1 with a sentence in call->message; or DLT_ADVISE_ALIEN,

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../advise/tell.h"
 #include "../advise/words.h"
+#include "dltime.h"
 #include "options.h"
 #include "submit.h"
 
 /* words: what may be given; NULL: a SPEC, which advise.so looks at. */
 static const struct {
     const char *name, *argument, *usage;
-    const char *words[4];
+    const char *words[8];
 } table[OPTIONS] = {
     [OPTION_MODEL] = {"dl-model",
                       "SPEC[,key=value]...",
@@ -22,7 +24,7 @@ static const struct {
                      "what to do about the time limit where --time is not given",
                      {DLT_TIME_WORDS}},
     [OPTION_PARTITION] = {"dl-partition",
-                          "suggest|auto|off",
+                          "suggest|auto[:run|:cost|:finish]|off",
                           "what to do where another partition is better",
                           {DLT_PARTITION_WORDS}},
 };
@@ -45,11 +47,16 @@ void options_forget(void)
 
 static int refuse(int option, const char *value)
 {
-    fprintf(stderr, "dltime: --%s takes %s, not \"", table[option].name, table[option].argument);
+    char line[256], shown[64];
+    size_t used = 0;
+
     /* The value may hold anything: what a terminal would act on is not shown. */
-    for (const char *at = value; *at; at++)
-        fputc(*at >= ' ' && *at <= '~' ? *at : '?', stderr);
-    fputs("\"\n", stderr);
+    for (; value[used] && used + 1 < sizeof shown; used++)
+        shown[used] = (char)(value[used] >= ' ' && value[used] <= '~' ? value[used] : '?');
+    shown[used] = '\0';
+    snprintf(line, sizeof line, "dltime: --%s takes %s, not \"%s\"\n", table[option].name,
+             table[option].argument, shown);
+    dlt_tell(line);
     return -1;
 }
 
@@ -84,12 +91,17 @@ static int take(int option, const char *value, int remote)
 
 void options_register(spank_t spank, bool check)
 {
+    static char built_for[128];
+
     checking = check;
+    snprintf(built_for, sizeof built_for, "%s (dltime %s for Slurm %d.%02d)",
+             table[OPTION_MODEL].usage, DLT_VERSION, SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+             SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
     for (int i = 0; i < OPTIONS; i++) {
         struct spank_option option = {
             .name = (char *)table[i].name,
             .arginfo = (char *)table[i].argument,
-            .usage = (char *)table[i].usage,
+            .usage = i == OPTION_MODEL ? built_for : (char *)table[i].usage,
             .has_arg = 1,
             .val = i,
             .cb = take,

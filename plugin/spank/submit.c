@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../advise/tell.h"
 #include "../advise/words.h"
+#include "dltime.h"
 #include "load.h"
 #include "options.h"
 
@@ -17,11 +19,6 @@ static bool active;  /* a job is being submitted by a Slurm that this was built 
 
 /* What advise.so tells a job; an outer job's must not reach an inner one. */
 static const char *const told[] = {DLT_TOLD_NUMBERS, DLT_TOLD_TEXTS};
-
-static void warn(const char *sentence)
-{
-    fprintf(stderr, "dltime: warning: %s\n", sentence);
-}
 
 /* The major number that slurm_api_version() had in each release: soname of libslurm. */
 static const struct {
@@ -83,7 +80,7 @@ void submit_init(spank_t spank, int argc, char **argv, bool allocator)
     options_scrub_environment();
     active = allocator || !inside_job();
     if (active && !same_release()) {
-        warn("the plugin was built for another release of Slurm and does nothing");
+        dlt_tell_warning("the plugin was built for another release of Slurm and does nothing");
         active = false;
     }
     if (active)
@@ -99,17 +96,29 @@ int submit_check_model(const char *spec)
         .action = DLT_ADVISE_CHECK,
         .spec = spec,
     };
-    char message[256];
+    char message[256], line[sizeof call.message + 32];
     dlt_advise_function *advise = load_advise(advise_path, message, sizeof message);
 
     /* Without an advise.so of this build nobody can judge: submit_advise will say so, once. */
     if (!advise || advise(&call) >= 0)
         return 0;
-    fprintf(stderr, "dltime: --dl-model: %s\n", call.message);
+    snprintf(line, sizeof line, "dltime: --dl-model: %s\n", call.message);
+    dlt_tell(line);
     return -1;
 }
 
-static void ask(enum dlt_advise_action action, const char *spec, bool from_environment)
+static void tell_controller(void *context, const char *name, const char *value)
+{
+    spank_t spank = context;
+
+    if (value)
+        spank_job_control_setenv(spank, name, value, 1);
+    else
+        spank_job_control_unsetenv(spank, name);
+}
+
+static void ask(spank_t spank, enum dlt_advise_action action, const char *spec,
+                bool from_environment)
 {
     struct dlt_advise_call call = {
         .size = sizeof call,
@@ -122,6 +131,8 @@ static void ask(enum dlt_advise_action action, const char *spec, bool from_envir
         .dl_partition = option_value(OPTION_PARTITION),
         .conf = conf_path,
         .opt = dlsym(RTLD_DEFAULT, "opt"),
+        .tell = tell_controller,
+        .context = spank,
     };
     char message[sizeof call.message];
     dlt_advise_function *advise;
@@ -132,14 +143,14 @@ static void ask(enum dlt_advise_action action, const char *spec, bool from_envir
         return;
     advise = load_advise(advise_path, message, sizeof message);
     if (!advise) {
-        warn(message);
+        dlt_tell_warning(message);
         return;
     }
     result = advise(&call);
     if (result == DLT_ADVISE_ALIEN)
-        warn("spank_dltime.so and advise.so are of different builds; install both");
+        dlt_tell_warning("spank_dltime.so and advise.so are of different builds; install both");
     else if (result)
-        warn(call.message);
+        dlt_tell_warning(call.message);
 }
 
 void submit_advise(spank_t spank)
@@ -147,11 +158,15 @@ void submit_advise(spank_t spank)
     const char *given = option_value(OPTION_MODEL);
     const char *spec = given ? given : getenv("DL_MODEL");
 
+    if (active)
+        slurm_verbose("dltime %s, built for Slurm %d.%02d", DLT_VERSION,
+                      SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
+                      SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
     if (active && spec && *spec) {
-        ask(DLT_ADVISE_SUBMIT, spec, !given);
+        ask(spank, DLT_ADVISE_SUBMIT, spec, !given);
         advised = true;
     } else if (advised) {
-        ask(DLT_ADVISE_UNDO, NULL, false);
+        ask(spank, DLT_ADVISE_UNDO, NULL, false);
     }
     options_scrub_job_control(spank);
     options_forget();

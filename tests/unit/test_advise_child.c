@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The child with a deadline, and the memory between submissions. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -158,6 +160,74 @@ static void a_child_that_hangs_costs_the_deadline_and_no_more(void **state)
     }
 }
 
+static void a_caller_that_ignores_its_children_gets_the_answer(void **state)
+{
+    struct dlt_error error;
+    char *data;
+    size_t size;
+
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    assert_int_equal(
+        dlt_child_collect(answer, "partition\n", "nobody", 5, 100, &data, &size, &error), 0);
+    assert_string_equal(data, "partition\n");
+    free(data);
+    assert_int_equal(dlt_child_collect(hang, NULL, "Slurm", 0.2, 100, &data, &size, &error), -1);
+    signal(SIGCHLD, SIG_DFL);
+}
+
+/* vfork's parent sleeps in the kernel, deaf to signals, until its child has ended. */
+static int sleep_in_the_kernel(FILE *stream, void *context)
+{
+    (void)stream;
+    (void)context;
+    if (vfork() == 0) {
+        struct timespec moment = {1, 0};
+
+        nanosleep(&moment, NULL);
+        _exit(0);
+    }
+    return 0;
+}
+
+static void a_child_that_cannot_be_killed_costs_the_deadline_all_the_same(void **state)
+{
+    struct dlt_error error;
+    double start = now_s(), took;
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_int_equal(
+        dlt_child_collect(sleep_in_the_kernel, NULL, "Slurm", 0.2, 100, &data, &size, &error), -1);
+    took = now_s() - start;
+    assert_true(took < 0.9);
+    assert_non_null(strstr(error.text, "did not answer within 0.2 s"));
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+static void a_full_disk_leaves_the_cache_empty_and_the_process_alive(void **state)
+{
+    char folder[] = "/tmp/test_advise_cache.XXXXXX", command[128];
+    struct rlimit before, none;
+    char *data;
+    size_t size;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    setenv("XDG_RUNTIME_DIR", folder, 1);
+    /* No byte can be written, and a signal says so. */
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = (struct rlimit){0, before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    dlt_cache_write("cluster a", "text", 4);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(dlt_cache_read("cluster a", 60, 100, &data, &size));
+    snprintf(command, sizeof command, "rmdir %s/dltime %s", folder, folder);
+    assert_int_equal(system(command), 0);
+}
+
 static void a_child_that_never_ends_talking_is_stopped(void **state)
 {
     struct dlt_error error;
@@ -225,6 +295,9 @@ int main(void)
         cmocka_unit_test(streams_that_the_caller_closed_are_no_hindrance),
         cmocka_unit_test(a_failure_gives_the_childs_reason),
         cmocka_unit_test(a_child_that_hangs_costs_the_deadline_and_no_more),
+        cmocka_unit_test(a_caller_that_ignores_its_children_gets_the_answer),
+        cmocka_unit_test(a_child_that_cannot_be_killed_costs_the_deadline_all_the_same),
+        cmocka_unit_test(a_full_disk_leaves_the_cache_empty_and_the_process_alive),
         cmocka_unit_test(a_child_that_never_ends_talking_is_stopped),
         cmocka_unit_test(the_cache_keeps_an_answer_for_as_long_as_is_said),
         cmocka_unit_test(a_cache_that_others_can_reach_is_not_used),

@@ -2,6 +2,7 @@
 /* What a job asks for, from Slurm's texts, and what that comes to in a partition. */
 #include <string.h>
 
+#include "../../plugin/advise/options.h"
 #include "../../plugin/advise/request.h"
 #include "test.h"
 
@@ -152,6 +153,148 @@ static void a_name_in_a_list_is_found_whole(void **state)
     assert_false(dlt_list_has("", "v100"));
 }
 
+static void access_follows_accounts_and_qos(void **state)
+{
+    static const struct {
+        const char *account, *qos, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos;
+        bool listed;
+        enum dlt_access access;
+    } cases[] = {
+        {"", "", "", "", "", "", true, DLT_ACCESS_OPEN},
+        {"", "", "", "", "", "", false, DLT_ACCESS_CLOSED},
+        {"physics", "", "physics,math", "", "", "", true, DLT_ACCESS_OPEN},
+        {"guests", "", "physics,math", "", "", "", true, DLT_ACCESS_CLOSED},
+        /* Whose account is not known may be refused. */
+        {"", "", "physics,math", "", "", "", true, DLT_ACCESS_CLOSED},
+        {"guests", "", "", "guests", "", "", true, DLT_ACCESS_CLOSED},
+        {"physics", "", "", "guests", "", "", true, DLT_ACCESS_OPEN},
+        {"", "", "", "guests", "", "", true, DLT_ACCESS_UNSURE},
+        {"physics", "", "", "*", "", "", true, DLT_ACCESS_CLOSED},
+        {"", "long", "", "", "long", "", true, DLT_ACCESS_OPEN},
+        {"", "short", "", "", "long", "", true, DLT_ACCESS_CLOSED},
+        {"", "long", "", "", "", "long", true, DLT_ACCESS_CLOSED},
+        {"physics", "long", "physics", "", "short", "", true, DLT_ACCESS_CLOSED},
+        {"physics", "", "physics", "", "", "long", true, DLT_ACCESS_UNSURE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_partition partition = {.listed = cases[i].listed};
+        struct dlt_request request;
+
+        dlt_request_init(&request);
+        strcpy(request.account, cases[i].account);
+        strcpy(request.qos, cases[i].qos);
+        strcpy(partition.allow_accounts.names, cases[i].allow_accounts);
+        strcpy(partition.deny_accounts.names, cases[i].deny_accounts);
+        strcpy(partition.allow_qos.names, cases[i].allow_qos);
+        strcpy(partition.deny_qos.names, cases[i].deny_qos);
+        assert_int_equal(dlt_request_access(&request, &partition), cases[i].access);
+    }
+}
+
+static void a_constraint_is_held_against_features_where_it_is_plain(void **state)
+{
+    static const struct {
+        const char *constraint, *features;
+        enum dlt_access access;
+    } cases[] = {
+        {"", "", DLT_ACCESS_OPEN},
+        {"", "a100", DLT_ACCESS_OPEN},
+        {"a100", "a100,nvlink", DLT_ACCESS_OPEN},
+        {"a100&nvlink", "a100,nvlink", DLT_ACCESS_OPEN},
+        {"a100,nvlink", "nvlink,a100", DLT_ACCESS_OPEN},
+        {"v100", "a100,nvlink", DLT_ACCESS_CLOSED},
+        {"a100&v100", "a100,nvlink", DLT_ACCESS_CLOSED},
+        {"a100", "", DLT_ACCESS_UNSURE},
+        {"a100|v100", "a100", DLT_ACCESS_UNSURE},
+        {"[rack1*2&rack2*4]", "rack1", DLT_ACCESS_UNSURE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_request request;
+
+        dlt_request_init(&request);
+        strcpy(request.features, cases[i].constraint);
+        assert_int_equal(dlt_request_features(&request, cases[i].features), cases[i].access);
+    }
+}
+
+/* What sbatch of 20.11 hands out one by one; NULL ends it. */
+static const char *const given[][2] = {{"partition", "v100,a100"},
+                                       {"time", "1-00:00:00"},
+                                       {"nodes", "2-4"},
+                                       {"ntasks", "8"},
+                                       {"ntasks-per-node", "4"},
+                                       {"cpus-per-task", "5"},
+                                       {"gres", "gres:gpu:v100:4"},
+                                       {"gpus-per-task", "v100:1"},
+                                       {"exclusive", "exclusive"},
+                                       {"account", "physics"},
+                                       {"qos", "long"},
+                                       {"constraint", "nvlink"},
+                                       {NULL, NULL}};
+
+static bool get_given(void *context, const char *name, char *text, size_t size)
+{
+    (void)context;
+    for (size_t i = 0; given[i][0]; i++) {
+        if (strcmp(given[i][0], name) == 0) {
+            snprintf(text, size, "%s", given[i][1]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool get_nonsense(void *context, const char *name, char *text, size_t size)
+{
+    (void)name;
+    snprintf(text, size, "%s", (const char *)context);
+    return true;
+}
+
+static void options_are_read_one_by_one(void **state)
+{
+    struct dlt_request request;
+
+    (void)state;
+    dlt_request_init(&request);
+    dlt_request_options(&request, get_given, NULL);
+    assert_string_equal(request.partitions, "v100,a100");
+    assert_near(request.time_s, 86400, 0);
+    assert_int_equal(request.nodes, 2);
+    assert_int_equal(request.tasks, 8);
+    assert_int_equal(request.tasks_per_node, 4);
+    assert_int_equal(request.cpus_per_task, 5);
+    assert_int_equal(request.per_node.count, 4);
+    assert_string_equal(request.per_node.type, "v100");
+    assert_int_equal(request.per_task.count, 1);
+    assert_int_equal(request.per_job.count, 0);
+    assert_true(request.exclusive);
+    assert_string_equal(request.account, "physics");
+    assert_string_equal(request.qos, "long");
+    assert_string_equal(request.features, "nvlink");
+}
+
+static void options_that_are_not_understood_say_nothing(void **state)
+{
+    static const char *const texts[] = {"", "unset", "-", "-4", "99999999999", "x:y:z"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct dlt_request request;
+
+        dlt_request_init(&request);
+        dlt_request_options(&request, get_nonsense, (void *)texts[i]);
+        assert_int_equal(request.nodes, 0);
+        assert_int_equal(request.tasks, 0);
+        assert_false(request.exclusive);
+        assert_false(request.time_s <= 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +305,10 @@ int main(void)
         cmocka_unit_test(cpus_are_tasks_times_cpus_per_task),
         cmocka_unit_test(absurd_numbers_do_not_overflow),
         cmocka_unit_test(a_name_in_a_list_is_found_whole),
+        cmocka_unit_test(access_follows_accounts_and_qos),
+        cmocka_unit_test(a_constraint_is_held_against_features_where_it_is_plain),
+        cmocka_unit_test(options_are_read_one_by_one),
+        cmocka_unit_test(options_that_are_not_understood_say_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,12 +6,13 @@
 #include "../../plugin/advise/snapshot.h"
 #include "test.h"
 
-static const char good[] = "dltime-snapshot\t1\n"
-                           "cluster\tdev\t22.05.8\t1700000000\t64030\t1\t0\n"
-                           "partition\tv100\t1\t1\t0\t2\t0\t3600\t604800\n"
-                           "shape\t2\t40\t4\t402653184000\tv100\n"
-                           "partition\tcpu\t0\t0\t1\t1\t1\t-\t-\n"
-                           "end\n";
+static const char good[] =
+    "dltime-snapshot\t2\n"
+    "cluster\tdev\t22.05.8\t1700000000\t64030\t1\t0\n"
+    "partition\tv100\t1\t1\t0\t1\t2\t0\t3600\t604800\tphysics,math\t\t\tbig\n"
+    "shape\t2\t40\t4\t402653184000\tv100\n"
+    "partition\tcpu\t0\t0\t1\t0\t1\t1\t-\t-\t\tguests\t\t\n"
+    "end\n";
 
 static void what_is_written_is_read(void **state)
 {
@@ -33,6 +34,11 @@ static void what_is_written_is_read(void **state)
     assert_near(snapshot->partitions[0].default_time_s, 3600, 0);
     assert_true(isnan(snapshot->partitions[1].default_time_s));
     assert_true(isinf(snapshot->partitions[1].max_time_s));
+    assert_true(snapshot->partitions[0].listed);
+    assert_false(snapshot->partitions[1].listed);
+    assert_string_equal(snapshot->partitions[0].allow_accounts.names, "physics,math");
+    assert_string_equal(snapshot->partitions[0].deny_qos.names, "big");
+    assert_string_equal(snapshot->partitions[1].deny_accounts.names, "guests");
 
     stream = open_memstream(&text, &size);
     assert_int_equal(dlt_snapshot_write(stream, snapshot), 0);
@@ -61,16 +67,18 @@ static void what_does_not_belong_is_refused_with_its_line(void **state)
     static const struct {
         const char *text, *line;
     } cases[] = {
-        {"dltime-snapshot\t2\nend\n", "line 1"},
-        {"dltime-snapshot\t1\nshape\t1\t1\t0\t-\t\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t1\t0\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\t\t1\t0\t0\t1\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t2\t0\t0\t1\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t-1\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t99999999999\t0\t-\t-\nend\n", "line 2"},
-        {"dltime-snapshot\t1\npartition\tx\t1\t0\t0\t1\t0\t-\t-\textra\nend\n", "line 2"},
-        {"dltime-snapshot\t1\nnonsense\nend\n", "line 2"},
-        {"dltime-snapshot\t1\n\nend\n", "line 2"},
+        {"dltime-snapshot\t3\nend\n", "line 1"},
+        {"dltime-snapshot\t2\nshape\t1\t1\t0\t-\t\nend\n", "line 2"},
+        {"dltime-snapshot\t2\npartition\tx\t1\t0\t0\t1\t1\t0\t-\t-\t\t\t\nend\n", "line 2"},
+        {"dltime-snapshot\t2\npartition\t\t1\t0\t0\t1\t1\t0\t-\t-\t\t\t\t\nend\n", "line 2"},
+        {"dltime-snapshot\t2\npartition\tx\t2\t0\t0\t1\t1\t0\t-\t-\t\t\t\t\nend\n", "line 2"},
+        {"dltime-snapshot\t2\npartition\tx\t1\t0\t0\t1\t-1\t0\t-\t-\t\t\t\t\nend\n", "line 2"},
+        {"dltime-snapshot\t2\npartition\tx\t1\t0\t0\t1\t99999999999\t0\t-\t-\t\t\t\t\nend\n",
+         "line 2"},
+        {"dltime-snapshot\t2\npartition\tx\t1\t0\t0\t1\t1\t0\t-\t-\t\t\t\t\textra\nend\n",
+         "line 2"},
+        {"dltime-snapshot\t2\nnonsense\nend\n", "line 2"},
+        {"dltime-snapshot\t2\n\nend\n", "line 2"},
         {"", "line 0"},
     };
     struct dlt_error error;
@@ -82,7 +90,7 @@ static void what_does_not_belong_is_refused_with_its_line(void **state)
             dlt_snapshot_parse(cases[i].text, strlen(cases[i].text), &snapshot, &error), -1);
         assert_non_null(strstr(error.text, cases[i].line));
     }
-    assert_int_equal(dlt_snapshot_parse("dltime-snapshot\t1\nen\0d\nend\n", 27, &snapshot, &error),
+    assert_int_equal(dlt_snapshot_parse("dltime-snapshot\t2\nen\0d\nend\n", 27, &snapshot, &error),
                      -1);
 }
 
@@ -107,7 +115,7 @@ more_shapes_than_there_is_room_for_are_dropped_on_writing_and_refused_on_reading
 {
     struct dlt_snapshot *snapshot = dlt_snapshot_create();
     struct dlt_partition *partition = dlt_snapshot_add(snapshot);
-    char text[1024] = "dltime-snapshot\t1\npartition\tx\t1\t0\t0\t9\t0\t-\t-\n";
+    char text[2048] = "dltime-snapshot\t2\npartition\tx\t1\t0\t0\t1\t9\t0\t-\t-\t\t\t\t\n";
     struct dlt_error error;
 
     (void)state;
@@ -145,6 +153,29 @@ static void control_characters_are_not_written(void **state)
     dlt_snapshot_destroy(again);
 }
 
+static void lists_that_do_not_fit_let_nobody_in_by_mistake(void **state)
+{
+    char names[2 * DLT_LIST_SIZE];
+    struct dlt_list list;
+
+    (void)state;
+    dlt_list_set(&list, NULL, false);
+    assert_string_equal(list.names, "");
+    dlt_list_set(&list, "ALL", false);
+    assert_string_equal(list.names, "");
+    dlt_list_set(&list, "physics,math", true);
+    assert_string_equal(list.names, "physics,math");
+    memset(names, 'a', sizeof names - 1);
+    names[sizeof names - 1] = '\0';
+    dlt_list_set(&list, names, true);
+    assert_string_equal(list.names, "*");
+    dlt_list_set(&list, names, false);
+    assert_string_equal(list.names, ",");
+    memcpy(names, "physics,", 8);
+    dlt_list_set(&list, names, false);
+    assert_string_equal(list.names, "physics");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +186,7 @@ int main(void)
         cmocka_unit_test(
             more_shapes_than_there_is_room_for_are_dropped_on_writing_and_refused_on_reading),
         cmocka_unit_test(control_characters_are_not_written),
+        cmocka_unit_test(lists_that_do_not_fit_let_nobody_in_by_mistake),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
