@@ -62,6 +62,55 @@ int dlt_profile_writer_step(struct dlt_profile_writer *w, size_t entry,
     return append((void **)&w->step, &w->step_count, sizeof step, &step);
 }
 
+/* Sections of one entry under its new number. */
+static int copy_sections(struct dlt_profile_writer *w, const struct dlt_profile *profile,
+                         uint32_t entry, uint32_t number)
+{
+    for (uint32_t i = 0; i < profile->header->section_count; i++) {
+        struct dlt_file_section index = profile->section[i];
+        struct dlt_section section;
+        unsigned char *bytes;
+
+        if (index.entry != entry || !dlt_profile_section(profile, i, &section))
+            continue;
+        bytes = malloc(index.size + 1);
+        if (!bytes)
+            return -1;
+        memcpy(bytes, section.bytes, index.size);
+        index.entry = number;
+        if (dlt_profile_writer_section(w, &index, bytes))
+            return -1;
+    }
+    return 0;
+}
+
+int dlt_profile_writer_copy(struct dlt_profile_writer *w, const struct dlt_profile *profile,
+                            bool (*kept)(const struct dlt_file_entry *entry), uint32_t *moved)
+{
+    const struct dlt_file_header *h = profile->header;
+
+    for (uint32_t e = 0; e < h->entry_count; e++) {
+        size_t number = w->entry_count;
+
+        if (moved)
+            moved[e] = (uint32_t)number;
+        if (kept && !kept(&profile->entry[e]))
+            continue;
+        if (dlt_profile_writer_entry(w, &profile->entry[e]) ||
+            copy_sections(w, profile, e, (uint32_t)number))
+            return -1;
+        for (uint32_t s = 0; s < h->step_count; s++)
+            if (profile->step[s].entry == e &&
+                dlt_profile_writer_step(w, number, (enum dlt_framework)profile->step[s].framework,
+                                        &profile->step[s].parameters))
+                return -1;
+    }
+    for (uint32_t s = 0; s < h->source_count; s++)
+        if (dlt_profile_writer_source(w, &profile->source[s]))
+            return -1;
+    return 0;
+}
+
 static int64_t date(void)
 {
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
@@ -114,6 +163,8 @@ static void lay_out(struct dlt_profile_writer *w, struct dlt_file_header *h)
     h->section_offset = padded(h->entry_offset + w->entry_count * sizeof *w->entry);
     h->step_offset = padded(h->section_offset + w->section_count * sizeof(struct dlt_file_section));
     h->source_offset = padded(h->step_offset + w->step_count * sizeof *w->step);
+    h->model_size = sizeof(struct dlt_file_model);
+    h->feature_set = DLT_FEATURE_SET;
     h->directory_size = padded(h->source_offset + w->source_count * sizeof *w->source);
     h->created = date();
     snprintf(h->producer, sizeof h->producer, "dltime %s", DLT_VERSION);

@@ -35,6 +35,14 @@ int dlt_profile_writer_step(struct dlt_profile_writer *writer, size_t entry,
                             enum dlt_framework framework,
                             const struct dlt_step_parameters *parameters);
 
+/*
+ * Adds the entries that `kept` wants (NULL: all) of a profile, with their sections and step
+ * parameters, and its sources. Sections that turn out damaged are left out: dlt_profile_check says
+ * so. moved: room for the profile's entry count, gets each one's number in the writer; or NULL.
+ */
+int dlt_profile_writer_copy(struct dlt_profile_writer *writer, const struct dlt_profile *profile,
+                            bool (*kept)(const struct dlt_file_entry *entry), uint32_t *moved);
+
 /* The whole file in memory, malloc'ed: for dlt_profile_from_memory, to price networks with what has
  * been learned before step parameters are known. Fails out of memory or without entries. */
 int dlt_profile_writer_bytes(struct dlt_profile_writer *writer, void **bytes, size_t *size,
