@@ -5,7 +5,10 @@
 #define DLT_BASE_JSON_H
 
 #include <json-c/json.h>
+#include <stdbool.h>
 #include <stdio.h>
+
+#include "dltime.h"
 
 /* Adds a number with up to nine significant digits, or null where it is not finite. */
 void dlt_json_number(struct json_object *object, const char *key, double value);
@@ -15,6 +18,18 @@ void dlt_json_count(struct json_object *object, const char *key, double count);
 
 /* Adds a text, or null for NULL. */
 void dlt_json_text(struct json_object *object, const char *key, const char *text);
+
+/* Reads a small file of ours, at most `limit` bytes, into *root, the caller's to put. Anything but
+ * one JSON value is refused. */
+int dlt_json_read(const char *path, size_t limit, struct json_object **root,
+                  struct dlt_error *error);
+
+/* Members of an object that was read; object may be of any type. A text that is not there is "", an
+ * array NULL; a number has to lie within [least, most]. */
+const char *dlt_json_get_text(struct json_object *object, const char *name);
+struct json_object *dlt_json_get_array(struct json_object *object, const char *name);
+bool dlt_json_get_number(struct json_object *object, const char *name, double least, double most,
+                         double *value);
 
 /* Prints an object and a newline. Does not release it. */
 void dlt_json_print(FILE *stream, struct json_object *object);

@@ -136,6 +136,6 @@ int command_advise(int argc, char **argv)
         spec = argv[optind++];
     if (!spec || optind != own)
         return command_usage("advise", "takes one SPEC; sbatch's options come after --");
-    status = advise_options_parse(own < argc ? argc - own : 0, argv + own, &options);
+    status = advise_options_parse("advise", own < argc ? argc - own : 0, argv + own, &options);
     return status ? status : advise(spec, conf, &options);
 }

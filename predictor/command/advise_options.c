@@ -201,7 +201,17 @@ static const struct row *row_of(int option)
     return NULL;
 }
 
-int advise_options_parse(int argc, char **argv, struct advise_options *options)
+/* value NULL: there is none. */
+static int refuse(const char *command, const char *option, const char *value)
+{
+    if (!command)
+        return COMMAND_USAGE;
+    if (!value)
+        return command_usage(command, "%s needs a value", option);
+    return command_usage(command, "--%s: \"%s\" is not a value that sbatch takes", option, value);
+}
+
+int advise_options_parse(const char *command, int argc, char **argv, struct advise_options *options)
 {
     struct option long_options[ROWS + 1];
     char letters[2 * ROWS + 3];
@@ -216,19 +226,19 @@ int advise_options_parse(int argc, char **argv, struct advise_options *options)
         const struct row *row;
 
         if (option == ':')
-            return command_usage("advise", "%s needs a value", argv[optind - 1]);
+            return refuse(command, argv[optind - 1], NULL);
         row = option == '?' ? NULL : row_of(option);
         if (!row) {
             char shown[64];
 
             dlt_text_copy(shown, sizeof shown, argv[optind - 1]);
             dlt_text_printable(shown);
-            fprintf(stderr, "dltime advise: %s is passed over\n", shown);
+            if (command)
+                fprintf(stderr, "dltime %s: %s is passed over\n", command, shown);
             continue;
         }
         if (row->take && !row->take(optarg, options))
-            return command_usage("advise", "--%s: \"%s\" is not a value that sbatch takes",
-                                 row->name, optarg);
+            return refuse(command, row->name, optarg);
         if (row->hands_off && !options->request.hands_off)
             options->request.hands_off = row->hands_off;
     }

@@ -12,7 +12,9 @@ struct advise_options {
 };
 
 /* Parses argv[1..] up to the script's name. Returns COMMAND_DONE, or COMMAND_USAGE after saying
- * which value is no good. Options that do not matter are passed over; unknown ones are named. */
-int advise_options_parse(int argc, char **argv, struct advise_options *options);
+ * which value is no good. Options that do not matter are passed over; unknown ones are named.
+ * command: whose messages they are; NULL: nothing is said. */
+int advise_options_parse(const char *command, int argc, char **argv,
+                         struct advise_options *options);
 
 #endif

@@ -61,43 +61,9 @@ double dlt_scaling_slowdown(const struct dlt_scaling *scaling, const struct dlt_
     return exp(log_ratio);
 }
 
-/* A number of an object, within bounds; false where it is absent or anything else. */
-static bool take(struct json_object *object, const char *name, double least, double most,
-                 double *value)
-{
-    struct json_object *member;
-
-    if (!json_object_object_get_ex(object, name, &member) ||
-        !(json_object_is_type(member, json_type_double) ||
-          json_object_is_type(member, json_type_int)))
-        return false;
-    *value = json_object_get_double(member);
-    return *value >= least && *value <= most;
-}
-
-static const char *text_of(struct json_object *object, const char *name)
-{
-    struct json_object *member;
-
-    return json_object_object_get_ex(object, name, &member) &&
-                   json_object_is_type(member, json_type_string)
-               ? json_object_get_string(member)
-               : "";
-}
-
-static struct json_object *array_of(struct json_object *object, const char *name)
-{
-    struct json_object *member;
-
-    return json_object_object_get_ex(object, name, &member) &&
-                   json_object_is_type(member, json_type_array)
-               ? member
-               : NULL;
-}
-
 static int read_factors(struct json_object *root, struct dlt_scaling *s, struct dlt_error *error)
 {
-    struct json_object *factors = array_of(root, "factors");
+    struct json_object *factors = dlt_json_get_array(root, "factors");
 
     for (int f = 0; f < DLT_SCALING_FACTORS; f++) {
         struct json_object *factor = NULL;
@@ -106,15 +72,15 @@ static int read_factors(struct json_object *root, struct dlt_scaling *s, struct 
             struct json_object *at = json_object_array_get_idx(factors, i);
 
             if (json_object_is_type(at, json_type_object) &&
-                strcmp(text_of(at, "name"), dlt_scaling_factor_names[f]) == 0)
+                strcmp(dlt_json_get_text(at, "name"), dlt_scaling_factor_names[f]) == 0)
                 factor = at;
         }
-        if (!factor || !take(factor, "exponent", -10, 10, &s->exponent[f]))
+        if (!factor || !dlt_json_get_number(factor, "exponent", -10, 10, &s->exponent[f]))
             return dlt_fail(error, "factors: \"%s\" with its exponent is missing",
                             dlt_scaling_factor_names[f]);
-        if (!take(factor, "low", -10, 10, &s->low[f]))
+        if (!dlt_json_get_number(factor, "low", -10, 10, &s->low[f]))
             s->low[f] = NAN;
-        if (!take(factor, "high", -10, 10, &s->high[f]))
+        if (!dlt_json_get_number(factor, "high", -10, 10, &s->high[f]))
             s->high[f] = NAN;
     }
     return 0;
@@ -122,7 +88,7 @@ static int read_factors(struct json_object *root, struct dlt_scaling *s, struct 
 
 static int read_networks(struct json_object *root, struct dlt_scaling *s, struct dlt_error *error)
 {
-    struct json_object *networks = array_of(root, "networks");
+    struct json_object *networks = dlt_json_get_array(root, "networks");
     size_t count = networks ? json_object_array_length(networks) : 0;
 
     if (count > NETWORKS)
@@ -135,10 +101,11 @@ static int read_networks(struct json_object *root, struct dlt_scaling *s, struct
         struct dlt_scaling_network *n = &s->network[i];
 
         if (!json_object_is_type(at, json_type_object) ||
-            !dlt_text_copy(n->name, sizeof n->name, text_of(at, "name")) || !n->name[0] ||
-            !take(at, "offset", -10, 10, &n->offset) ||
-            !take(at, "doubling", -10, 10, &n->doubling) || !take(at, "half", -10, 10, &n->half) ||
-            !take(at, "runs", 0, 1e9, &n->runs))
+            !dlt_text_copy(n->name, sizeof n->name, dlt_json_get_text(at, "name")) || !n->name[0] ||
+            !dlt_json_get_number(at, "offset", -10, 10, &n->offset) ||
+            !dlt_json_get_number(at, "doubling", -10, 10, &n->doubling) ||
+            !dlt_json_get_number(at, "half", -10, 10, &n->half) ||
+            !dlt_json_get_number(at, "runs", 0, 1e9, &n->runs))
             return dlt_fail(error,
                             "networks[%zu]: name, offset, doubling, half and runs are not all "
                             "there",
@@ -153,50 +120,34 @@ static int read_root(struct json_object *root, struct dlt_scaling *s, struct dlt
     double version;
 
     if (!json_object_is_type(root, json_type_object) ||
-        strcmp(text_of(root, "format"), "dltime-scaling") != 0)
+        strcmp(dlt_json_get_text(root, "format"), "dltime-scaling") != 0)
         return dlt_fail(error, "is no scaling file; `dltime scaling` writes one");
-    if (!take(root, "version", 1, INFINITY, &version) || version > VERSION)
+    if (!dlt_json_get_number(root, "version", 1, INFINITY, &version) || version > VERSION)
         return dlt_fail(error, "was written by another version of dltime; fit it again");
-    if (!take(root, "ring_share", 0, 1, &s->ring_share) || !take(root, "sigma", 0, 10, &s->sigma) ||
-        !take(root, "cases", 1, 1e9, &s->cases))
+    if (!dlt_json_get_number(root, "ring_share", 0, 1, &s->ring_share) ||
+        !dlt_json_get_number(root, "sigma", 0, 10, &s->sigma) ||
+        !dlt_json_get_number(root, "cases", 1, 1e9, &s->cases))
         return dlt_fail(error, "ring_share, sigma and cases are not all there; fit it again");
-    if (!take(root, "held_out", 0, INFINITY, &s->held_out))
+    if (!dlt_json_get_number(root, "held_out", 0, INFINITY, &s->held_out))
         s->held_out = NAN;
     return read_factors(root, s, error) || read_networks(root, s, error) ? -1 : 0;
 }
 
 int dlt_scaling_load(const char *path, struct dlt_scaling **scaling, struct dlt_error *error)
 {
-    struct json_tokener *tokener = NULL;
-    struct json_object *root = NULL;
+    struct json_object *root;
     struct dlt_scaling *s;
-    char *data;
-    size_t size;
-    int result = -1;
+    int result;
 
     *scaling = NULL;
-    if (dlt_file_read(path, FILE_LIMIT, &data, &size, error))
+    if (dlt_json_read(path, FILE_LIMIT, &root, error))
         return -1;
     s = calloc(1, sizeof *s);
-    tokener = json_tokener_new_ex(8);
-    if (!s || !tokener) {
-        dlt_fail_memory(error);
-        goto out;
-    }
-    json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
-    root = json_tokener_parse_ex(tokener, data, (int)size + 1);
-    if (json_tokener_get_error(tokener) != json_tokener_success)
-        dlt_fail(error, "%s: is not JSON: %s", path,
-                 json_tokener_error_desc(json_tokener_get_error(tokener)));
-    else if (read_root(root, s, error))
+    if (!s)
+        result = dlt_fail_memory(error);
+    else if ((result = read_root(root, s, error)))
         dlt_fail_in(error, "%s: ", path);
-    else
-        result = 0;
-out:
     json_object_put(root);
-    if (tokener)
-        json_tokener_free(tokener);
-    free(data);
     if (result == 0)
         *scaling = s;
     else
