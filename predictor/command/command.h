@@ -15,6 +15,7 @@ int command_advise(int argc, char **argv);
 int command_check(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_evaluate(int argc, char **argv);
+int command_learn(int argc, char **argv);
 int command_models(int argc, char **argv);
 int command_predict(int argc, char **argv);
 int command_scaling(int argc, char **argv);

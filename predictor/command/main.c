@@ -15,6 +15,7 @@ static const struct {
     {"check", command_check, "a network layer by layer"},
     {"train", command_train, "a profile from measurements"},
     {"evaluate", command_evaluate, "a profile's error on measurements"},
+    {"learn", command_learn, "corrections from finished jobs"},
     {"scaling", command_scaling, "what several devices make of a step, from runs"},
     {"devices", command_devices, "devices that profiles know"},
     {"models", command_models, "networks that are shipped"},
