@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -14,6 +15,7 @@
 #include "learn/general.h"
 #include "learn/runs.h"
 #include "learn/train.h"
+#include "learn/train_parts.h"
 
 static const char help[] =
     "Usage: dltime train FILE... --output PROFILE [OPTION]...\n"
@@ -23,7 +25,8 @@ static const char help[] =
     "  --output PROFILE   where to write it\n"
     "  --base PROFILE     adapt this profile of other devices to the files' device, of which a "
     "few\n"
-    "                     rows are enough (`dlbench run --quick`)\n"
+    "                     rows are enough (`dlbench run --quick`); with files of runs alone, only\n"
+    "                     learn again how its operators add up to steps\n"
     "  --method METHOD    auto (default): what suits the rows; mlp: neural networks;\n"
     "                     linear: linear regression on FLOPs and sizes, to compare with;\n"
     "                     cost: the cost model alone\n"
@@ -195,7 +198,8 @@ static int check_twice(const struct dlt_corpus *corpus)
     return COMMAND_DONE;
 }
 
-/* From the files alone, or from a profile of other devices and the files. */
+/* From the files alone, or from a profile of other devices and the files; files of runs alone
+ * leave the base's operators as they are. */
 static int learn(const struct options *o, const struct dlt_corpus *corpus,
                  struct dlt_profile_writer *writer, struct dlt_error *error)
 {
@@ -207,7 +211,14 @@ static int learn(const struct options *o, const struct dlt_corpus *corpus,
         return dlt_train(corpus, &o->settings, writer, error);
     if (dlt_profile_load(command_profile_path(o->base, buffer, sizeof buffer), &base, error))
         return -1;
-    result = dlt_adapt(base, corpus, &o->settings, writer, error);
+    if (corpus->row_count > 0)
+        result = dlt_adapt(base, corpus, &o->settings, writer, error);
+    else if (dlt_profile_writer_copy(writer, base, NULL, NULL))
+        result = dlt_fail_memory(error);
+    else
+        result = dlt_profile_check(base, error);
+    if (result == 0 && corpus->row_count == 0 && dlt_train_sources(corpus, writer))
+        result = dlt_fail_memory(error);
     dlt_profile_destroy(base);
     return result;
 }
@@ -233,7 +244,8 @@ static int run(struct options *o)
     }
     if (status == COMMAND_DONE && learn(o, &corpus, &writer, &error))
         status = command_fail("train", &error);
-    if (status == COMMAND_DONE && dlt_learn_runs(&corpus, &writer, &report, &error))
+    if (status == COMMAND_DONE &&
+        (dlt_devices_load_installed(&error) || dlt_learn_runs(&corpus, &writer, &report, &error)))
         status = command_fail("train", &error);
     if (terminal)
         fputs("\r\033[K", stderr);

@@ -104,7 +104,7 @@ static void what_was_written_is_read_back(void **state)
     dlt_profile_writer_clear(&writer);
     assert_int_equal(dlt_profile_load(path, &profile, &error), 0);
     assert_string_equal(dlt_profile_path(profile), path);
-    assert_int_equal(dlt_profile_entry_count(profile), 2);
+    assert_int_equal(dlt_profile_entry_count(profile), 3); /* two devices, and the general one */
     assert_string_equal(dlt_profile_device(profile, 1)->name, "NVIDIA A100-PCIE-40GB");
     assert_int_equal(dlt_profile_software(profile, 0)->timing, DLT_EVENTS_SINGLE);
     assert_int_equal(dlt_profile_find(profile, "a100", 0, &entry, &error), 0);
@@ -197,6 +197,52 @@ static void a_flipped_bit_anywhere_is_noticed(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/* Somebody copies another file over it while it is open. */
+static void a_file_cut_while_in_use_is_an_error_and_no_signal(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_profile *writing = learned(&corpus, DLT_METHOD_COST), *profile;
+    struct dlt_record dense;
+    struct dlt_random random;
+    struct dlt_price price;
+    struct dlt_error error;
+
+    (void)state;
+    dlt_random_seed(&random, 1, 1);
+    dense = draw_dense(&random);
+    write_bytes(writing->data, writing->size);
+    assert_int_equal(dlt_profile_load(path, &profile, &error), 0);
+    assert_true(dlt_profile_touched(profile) < writing->size);
+    assert_int_equal(truncate(path, 100), 0);
+    dlt_profile_price(profile, 0, &dense, &price);
+    assert_int_equal(dlt_profile_check(profile, &error), -1);
+    assert_non_null(strstr(error.text, "was altered"));
+    dlt_profile_destroy(profile);
+    dlt_profile_destroy(writing);
+    dlt_corpus_clear(&corpus);
+}
+
+/* The same version number, but sections of another layout: no damage, another dltime. */
+static void a_changed_layout_is_called_another_version(void **state)
+{
+    struct dlt_corpus corpus = small_corpus();
+    struct dlt_profile *profile = learned(&corpus, DLT_METHOD_COST);
+    unsigned char *bytes = malloc(profile->size);
+    struct dlt_file_header header;
+    struct dlt_error error;
+
+    (void)state;
+    memcpy(bytes, profile->data, profile->size);
+    memcpy(&header, bytes, sizeof header);
+    header.model_size += 8;
+    memcpy(bytes, &header, sizeof header);
+    assert_int_equal(use(bytes, profile->size, &error), -1);
+    assert_non_null(strstr(error.text, "written by another dltime"));
+    free(bytes);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
 static void a_newer_format_is_named(void **state)
 {
     struct dlt_corpus corpus = small_corpus();
@@ -270,6 +316,8 @@ int main(void)
         cmocka_unit_test(a_cpu_is_found_by_its_nearest_thread_count),
         cmocka_unit_test(a_file_cut_anywhere_is_refused),
         cmocka_unit_test(a_flipped_bit_anywhere_is_noticed),
+        cmocka_unit_test(a_file_cut_while_in_use_is_an_error_and_no_signal),
+        cmocka_unit_test(a_changed_layout_is_called_another_version),
         cmocka_unit_test(a_newer_format_is_named),
         cmocka_unit_test(forged_contents_do_no_harm),
     };
