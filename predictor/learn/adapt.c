@@ -17,58 +17,12 @@ struct adapt {
     const struct dlt_corpus *corpus;
     struct dlt_profile_writer *writer;
     struct dlt_profile *donors; /* the writer's, in memory */
-    uint32_t moved[4096];       /* the base's entries' numbers in the writer */
 };
 
+/* An entry that was adapted itself is no donor. */
 static bool is_kept(const struct dlt_file_entry *entry)
 {
     return !entry->adapted;
-}
-
-/* The base's sections, but those of entries that were adapted themselves. */
-static int copy_sections(struct adapt *a)
-{
-    for (uint32_t i = 0; i < a->base->header->section_count; i++) {
-        struct dlt_file_section index = a->base->section[i];
-        struct dlt_section section;
-        unsigned char *bytes;
-
-        if (!is_kept(&a->base->entry[index.entry]))
-            continue;
-        if (!dlt_profile_section(a->base, i, &section))
-            continue; /* dlt_profile_check says so */
-        bytes = malloc(index.size);
-        if (!bytes)
-            return -1;
-        memcpy(bytes, section.bytes, index.size);
-        index.entry = a->moved[index.entry];
-        if (dlt_profile_writer_section(a->writer, &index, bytes))
-            return -1;
-    }
-    return 0;
-}
-
-static int copy_base(struct adapt *a)
-{
-    const struct dlt_file_header *h = a->base->header;
-
-    for (uint32_t e = 0; e < h->entry_count; e++) {
-        a->moved[e] = (uint32_t)a->writer->entry_count;
-        if (is_kept(&a->base->entry[e]) && dlt_profile_writer_entry(a->writer, &a->base->entry[e]))
-            return -1;
-    }
-    for (uint32_t s = 0; s < h->step_count; s++) {
-        const struct dlt_file_step *step = &a->base->step[s];
-
-        if (is_kept(&a->base->entry[step->entry]) &&
-            dlt_profile_writer_step(a->writer, a->moved[step->entry],
-                                    (enum dlt_framework)step->framework, &step->parameters))
-            return -1;
-    }
-    for (uint32_t s = 0; s < h->source_count; s++)
-        if (dlt_profile_writer_source(a->writer, &a->base->source[s]))
-            return -1;
-    return copy_sections(a);
 }
 
 /* Whether a section of the donors says something of the group's device. */
@@ -232,7 +186,8 @@ static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
     if (row && !dlt_train_entries(a->corpus, a->writer)) {
         for (size_t g = 0; g < a->corpus->group_count; g++)
             a->writer->entry[g].adapted = 1;
-        if (!copy_base(a) && !dlt_train_sources(a->corpus, a->writer))
+        if (!dlt_profile_writer_copy(a->writer, a->base, is_kept, NULL) &&
+            !dlt_train_sources(a->corpus, a->writer))
             result = 0;
     }
     if (result == 0 && !dlt_writer_profile(a->writer, &a->donors, error))
@@ -251,8 +206,6 @@ int dlt_adapt(const struct dlt_profile *base, const struct dlt_corpus *corpus,
 {
     struct adapt a = {.base = base, .corpus = corpus, .writer = writer};
 
-    if (base->header->entry_count > sizeof a.moved / sizeof *a.moved)
-        return dlt_fail(error, "%s: holds more entries than this dltime adapts", base->path);
     if (corpus->row_count == 0)
         return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
                                "measure some with `dlbench run --quick`");
