@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Devices that exist on paper only, whose times follow their data sheets: what a profile of some of
+ * them says of another. */
+#include "learned.h"
+
+#include "learn/general.h"
+#include "predict/transfer.h"
+
+/* A device of `speed` times the paper device's arithmetic and `width` times its bandwidth, on which
+ * everything takes `slower` times as long. */
+static double speed = 1, width = 1, slower = 1;
+
+static double sheet_time(const struct dlt_record *record)
+{
+    struct dlt_work work;
+
+    dlt_record_work(record, &work);
+    return slower *
+           (PAPER_LAUNCH + work.flops / (PAPER_FLOPS * speed) + work.bytes / (PAPER_BYTES * width));
+}
+
+static void add_device(struct dlt_corpus *corpus, const char *name, double times_speed,
+                       double times_width, size_t rows)
+{
+    struct dlt_random random;
+    struct dlt_device *device;
+
+    speed = times_speed;
+    width = times_width;
+    dlt_random_seed(&random, 31, corpus->group_count);
+    add_group(corpus, name, 0);
+    device = &corpus->group[corpus->group_count - 1].device;
+    device->sms *= speed;
+    device->peak_fp32 *= speed;
+    device->memory_bandwidth *= width;
+    add_rows(corpus, &random, rows, draw_dense, DLT_FORWARD, 0, 0.02, sheet_time);
+}
+
+static struct dlt_corpus three_devices(size_t rows)
+{
+    struct dlt_corpus corpus = {0};
+
+    add_device(&corpus, "Paper A", 1, 1, rows);
+    add_device(&corpus, "Paper B", 2, 2.5, rows);
+    add_device(&corpus, "Paper C", 0.6, 0.5, rows);
+    return corpus;
+}
+
+static size_t general_entry(const struct dlt_profile *profile)
+{
+    for (size_t e = 0; e < dlt_profile_entry_count(profile); e++)
+        if (profile->entry[e].general)
+            return e;
+    fail_msg("no general entry");
+    return 0;
+}
+
+/* Mean relative error for rows of the device described last, and the share inside 90 %. */
+static double error_on(const struct dlt_profile *profile, size_t entry,
+                       const struct dlt_device *device, enum dlt_basis basis, double *inside)
+{
+    enum { RECORDS = 200 };
+    struct dlt_random random;
+    double sum = 0;
+
+    *inside = 0;
+    dlt_random_seed(&random, 32, 5);
+    for (int i = 0; i < RECORDS; i++) {
+        struct dlt_record record = draw_dense(&random);
+        double truth = sheet_time(&record);
+        struct dlt_price price;
+
+        dlt_profile_price_on(profile, entry, device, &record, &price);
+        assert_int_equal(price.basis, basis);
+        sum += fabs(price.seconds / truth - 1) / RECORDS;
+        *inside += (fabs(log(price.seconds / truth)) <= 1.645 * price.sigma) / (double)RECORDS;
+    }
+    return sum;
+}
+
+static void a_device_that_nobody_measured_follows_its_data_sheet(void **state)
+{
+    struct dlt_corpus corpus = three_devices(300);
+    struct dlt_profile *profile = learned(&corpus, DLT_METHOD_AUTO);
+    struct dlt_device device = paper_device("Paper D");
+    double error, inside;
+
+    (void)state;
+    speed = 1.4;
+    width = 1.5;
+    device.sms *= speed;
+    device.peak_fp32 *= speed;
+    device.memory_bandwidth *= width;
+    error = error_on(profile, general_entry(profile), &device, DLT_BASIS_GENERAL, &inside);
+    print_message("error %.3f, inside %.3f\n", error, inside);
+    assert_true(error < 0.08);
+    assert_true(inside >= 0.85);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
+/* Half as fast as its data sheet says: no hardware figure tells, twelve measurements do. */
+static void a_few_measurements_find_what_no_data_sheet_says(void **state)
+{
+    struct dlt_corpus corpus = three_devices(300), few = {0};
+    struct dlt_profile *base = learned(&corpus, DLT_METHOD_AUTO), *adapted = NULL;
+    const struct dlt_train_settings settings = {.seed = 1, .threads = 1};
+    struct dlt_profile_writer writer = {0};
+    struct dlt_error error;
+    double far, near, inside;
+    size_t entry = 99;
+
+    (void)state;
+    slower = 2;
+    add_device(&few, "Paper D", 1.4, 1.5, 12);
+    far = error_on(base, general_entry(base), &few.group[0].device, DLT_BASIS_GENERAL, &inside);
+    assert_int_equal(dlt_adapt(base, &few, &settings, &writer, &error), 0);
+    assert_int_equal(dlt_writer_profile(&writer, &adapted, &error), 0);
+    assert_int_equal(dlt_profile_find(adapted, NULL, 0, &entry, &error), 0);
+    assert_string_equal(dlt_profile_device(adapted, entry)->name, "Paper D");
+    near = error_on(adapted, entry, dlt_profile_device(adapted, entry), DLT_BASIS_ADAPTED, &inside);
+    print_message("error %.3f before, %.3f after, inside %.3f\n", far, near, inside);
+    assert_true(far > 0.4);
+    assert_true(near < 0.06);
+    assert_true(inside >= 0.85);
+    slower = 1;
+    dlt_profile_writer_clear(&writer);
+    dlt_profile_destroy(adapted);
+    dlt_profile_destroy(base);
+    dlt_corpus_clear(&few);
+    dlt_corpus_clear(&corpus);
+}
+
+static void timing_conventions_have_general_entries_of_their_own(void **state)
+{
+    struct dlt_corpus corpus = three_devices(40);
+    struct dlt_profile *profile;
+    struct dlt_transfer transfer;
+    struct dlt_donation donation[DLT_DONORS];
+    struct dlt_random random;
+    struct dlt_record record;
+
+    (void)state;
+    corpus.group[2].software.timing = DLT_HOST_SYNCHRONOUS;
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    dlt_random_seed(&random, 1, 1);
+    record = draw_dense(&random);
+    transfer = (struct dlt_transfer){.profile = profile,
+                                     .device = &corpus.group[2].device,
+                                     .timing = DLT_EVENTS_SINGLE,
+                                     .mix = DLT_TRANSFER_MIX,
+                                     .reach = DLT_TRANSFER_REACH};
+    assert_int_equal(dlt_donations(&transfer, &record, donation), 2);
+    assert_near(donation[0].weight + donation[1].weight, 1, 1e-12);
+    transfer.except = "Paper A";
+    assert_int_equal(dlt_donations(&transfer, &record, donation), 1);
+    assert_string_equal(dlt_profile_device(profile, donation[0].entry)->name, "Paper B");
+    assert_int_equal(dlt_profile_entry_count(profile), 4); /* one device alone is no convention */
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
+/* Compute capability 3.5 against 3.7 is nearer than Kepler against Volta; makers are far apart. */
+static void architectures_are_apart_by_generation_and_maker(void **state)
+{
+    struct dlt_device k40 = paper_device("Tesla K40"), k80 = k40, v100 = k40, other = k40;
+
+    (void)state;
+    k40.compute_capability = 3.5;
+    k80.compute_capability = 3.7;
+    strcpy(other.vendor, "amd");
+    assert_near(dlt_device_apart(&k40, &k80), 0.2, 1e-9);
+    assert_near(dlt_device_apart(&k40, &v100), 3.5, 1e-9);
+    assert_near(dlt_device_apart(&v100, &other), 3, 1e-9);
+}
+
+/* NVIDIA's board specification: 745 MHz unless application clocks are set; 128 of 192 cores. */
+static void a_k40_reaches_what_its_default_clock_gives(void **state)
+{
+    struct dlt_device k40 = paper_device("Tesla K40");
+
+    (void)state;
+    k40.sms = 15;
+    k40.cores_per_sm = 192;
+    k40.clock_hz = 875e6;
+    k40.peak_fp32 = 5.04e12;
+    assert_near(dlt_device_reach(&k40, DLT_FLOAT32, DLT_IEEE, 0), 15 * 128 * 2 * 745e6, 1e6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_that_nobody_measured_follows_its_data_sheet),
+        cmocka_unit_test(a_few_measurements_find_what_no_data_sheet_says),
+        cmocka_unit_test(timing_conventions_have_general_entries_of_their_own),
+        cmocka_unit_test(architectures_are_apart_by_generation_and_maker),
+        cmocka_unit_test(a_k40_reaches_what_its_default_clock_gives),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
