@@ -12,7 +12,7 @@
 #include "command/score.h"
 #include "graph/model.h"
 #include "measure/measurements.h"
-#include "predict/profile.h"
+#include "predict/estimate.h"
 
 static const char help[] =
     "Usage: dltime evaluate --profile PROFILE FILE... [--json]\n"
@@ -93,6 +93,33 @@ static int score_operator(struct evaluation *v, const struct dlt_measurement *m)
                       price.seconds * spread);
 }
 
+/* One time of a run beside the estimate's; low and high are as far off as the step's. */
+static int score_time(struct evaluation *v, const struct score_key *key,
+                      const struct dlt_estimate *e, double seen, double predicted)
+{
+    return scores_add(v->scores, key, seen, predicted,
+                      predicted * dlt_estimate_step_quantile(e, 0.05) / e->step_s,
+                      predicted * dlt_estimate_step_quantile(e, 0.95) / e->step_s);
+}
+
+/* The whole of a run and, of a training whose passes were timed apart, these. A run is scored as it
+ * was measured: with what allocating memory anew cost in such runs. */
+static int score_estimate(struct evaluation *v, const struct score_key *key,
+                          const struct dlt_run *run, const struct dlt_estimate *e)
+{
+    struct score_key part = *key;
+    int result =
+        score_time(v, key, e, dlt_run_seconds(run), dlt_estimate_step_s(e) + e->allocate_s);
+
+    if (result || run->pass == DLT_FORWARD || !(run->forward_s > 0) || !(run->backward_s > 0))
+        return result;
+    part.part = true;
+    dlt_text_copy(part.pass, sizeof part.pass, "step's forward");
+    result = score_time(v, &part, e, run->forward_s, e->forward_s + e->allocate_s);
+    dlt_text_copy(part.pass, sizeof part.pass, "step's backward");
+    return result ? result : score_time(v, &part, e, run->backward_s, e->backward_s);
+}
+
 static int score_run(struct evaluation *v, const struct dlt_run *run)
 {
     struct score_key key = {.network = true};
@@ -121,9 +148,7 @@ static int score_run(struct evaluation *v, const struct dlt_run *run)
         result = scores_skip(v->scores, &key);
     } else {
         key.basis = dlt_estimate_basis(estimate);
-        result = scores_add(v->scores, &key, seen, dlt_estimate_step_s(estimate),
-                            dlt_estimate_step_quantile(estimate, 0.05),
-                            dlt_estimate_step_quantile(estimate, 0.95));
+        result = score_estimate(v, &key, run, estimate);
     }
     dlt_estimate_destroy(estimate);
     dlt_model_destroy(model);

@@ -6,17 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "command/predict.h"
 #include "graph/model.h"
+#include "predict/shipped.h"
 
 static const char help[] =
-    "Usage: dltime predict SPEC[,key=value]... --profile FILE|NAME [OPTION]...\n"
+    "Usage: dltime predict SPEC[,key=value]... --device NAME [OPTION]...\n"
+    "       dltime predict SPEC[,key=value]... --profile FILE|NAME [OPTION]...\n"
     "How long a training takes on a device.\n\n"
-    "  --profile FILE|NAME   what was learned; a NAME is a shipped or installed profile\n"
-    "  --device NAME         device of the profile; not needed where it has one\n"
+    "  --device NAME         a driver's name, a GRES type or an alias (`dltime devices`); not "
+    "needed\n"
+    "                        where the profile has one device\n"
+    "  --profile FILE|NAME   what was learned; a NAME is a shipped or installed profile (default: "
+    "of\n"
+    "                        those, the one that answers best for the device)\n"
     "  --devices N           devices in all (default 1)\n"
     "  --nodes N             nodes that they are on (default 1)\n"
     "  --cpus N              CPUs of the job, for a CPU profile\n"
@@ -25,7 +32,7 @@ static const char help[] =
     "  --ops                 time of each unit\n"
     "  --json                one object, contract in dltime(1)\n\n"
     "batch=8:512 in the SPEC prints time per sample over batches and the largest that fits.\n"
-    "  dltime predict resnet50,batch=64,epochs=90,samples=1281167 --profile site.dlp\n";
+    "  dltime predict resnet50,batch=64,epochs=90,samples=1281167 --device h100\n";
 
 struct options {
     const char *spec;
@@ -94,103 +101,52 @@ static int take_option(int option, const char *value, struct options *o)
     return COMMAND_DONE;
 }
 
-/* The estimate of one SPEC, which the caller destroys. */
-static int answer(const struct options *o, const char *spec, const struct dlt_profile *profile,
-                  struct dlt_estimate **estimate, struct dlt_error *error)
+/* The profile that was named, or of the installed ones the best for the device and the model's
+ * framework. */
+static int open_profile(const struct options *o, const struct dlt_model *model,
+                        struct dlt_profile **profile, struct dlt_error *error)
 {
-    struct dlt_model *model = NULL;
-    int result = dlt_model_load(spec, NULL, &model, error);
+    char path[PATH_MAX];
 
-    if (result == 0)
-        result = dlt_predict(model, profile, &o->question, estimate, error);
-    dlt_model_destroy(model);
-    return result;
+    if (dlt_devices_load_installed(error))
+        return -1;
+    if (!o->profile)
+        return dlt_shipped_load(o->question.device, model->training.framework, profile, error);
+    return dlt_profile_load(command_profile_path(o->profile, path, sizeof path), profile, error);
 }
 
-/* Finds ",batch=LOW:HIGH" in a SPEC. Returns whether it is there; then before and after are the
- * text around it. */
-static bool batch_range(const char *spec, int64_t *low, int64_t *high, size_t *before,
-                        const char **after)
+static int answer(const struct options *o, struct dlt_model *model,
+                  const struct predict_range *range, struct dlt_error *error)
 {
-    static const char key[] = ",batch=";
-    const char *start = strstr(spec, key);
-    char text[64];
-    char *colon;
-    size_t length;
+    struct dlt_profile *profile = NULL;
+    struct dlt_estimate *estimate = NULL;
+    int result = open_profile(o, model, &profile, error);
 
-    if (!start)
-        return false;
-    *before = (size_t)(start - spec);
-    start += sizeof key - 1;
-    length = strcspn(start, ",");
-    *after = start + length;
-    if (length >= sizeof text)
-        return false;
-    memcpy(text, start, length);
-    text[length] = '\0';
-    colon = strchr(text, ':');
-    if (!colon)
-        return false;
-    *colon = '\0';
-    return dlt_text_to_int64(text, low) && dlt_text_to_int64(colon + 1, high) && *low >= 1 &&
-           *high >= *low;
-}
-
-/* Batches from low to high by doubling; high itself closes the table. */
-static int answer_range(const struct options *o, const struct dlt_profile *profile, int64_t low,
-                        int64_t high, size_t before, const char *after)
-{
-    struct predict_batches *table = predict_batches_create(o->view.json);
-    struct dlt_error error;
-    int result = table ? 0 : dlt_fail_memory(&error);
-
-    for (int64_t batch = low; result == 0;) {
-        struct dlt_estimate *estimate = NULL;
-        char *spec = NULL;
-
-        if (asprintf(&spec, "%.*s,batch=%lld%s", (int)before, o->spec, (long long)batch, after) < 0)
-            result = dlt_fail_memory(&error);
-        else
-            result = answer(o, spec, profile, &estimate, &error);
-        free(spec);
+    if (result == 0 && range->high > 0) {
+        result = predict_batches(model, profile, &o->question, range, o->view.json, error);
+    } else if (result == 0) {
+        result = dlt_predict(model, profile, &o->question, &estimate, error);
         if (result == 0)
-            predict_batches_add(table, estimate);
-        dlt_estimate_destroy(estimate);
-        if (batch == high)
-            break;
-        batch = batch > high / 2 ? high : batch * 2;
+            predict_print(estimate, dlt_profile_path(profile), &o->view);
     }
-    if (result == 0)
-        predict_batches_print(table);
-    predict_batches_destroy(table);
-    return result ? command_fail("predict", &error) : COMMAND_DONE;
+    dlt_estimate_destroy(estimate);
+    dlt_profile_destroy(profile);
+    return result;
 }
 
 static int run(const struct options *o)
 {
-    struct dlt_profile *profile = NULL;
-    struct dlt_estimate *estimate = NULL;
+    struct dlt_model *model = NULL;
+    struct predict_range range;
     struct dlt_error error;
-    char path[PATH_MAX];
-    const char *file = command_profile_path(o->profile, path, sizeof path);
-    const char *after;
-    int64_t low, high;
-    size_t before;
-    int status;
+    char *spec = predict_range_take(o->spec, &range);
+    int result = spec ? dlt_model_load(spec, NULL, &model, &error) : dlt_fail_memory(&error);
 
-    if (dlt_profile_load(file, &profile, &error))
-        return command_fail("predict", &error);
-    if (batch_range(o->spec, &low, &high, &before, &after)) {
-        status = answer_range(o, profile, low, high, before, after);
-    } else if (answer(o, o->spec, profile, &estimate, &error)) {
-        status = command_fail("predict", &error);
-    } else {
-        predict_print(estimate, file, &o->view);
-        status = COMMAND_DONE;
-    }
-    dlt_estimate_destroy(estimate);
-    dlt_profile_destroy(profile);
-    return status;
+    if (result == 0)
+        result = answer(o, model, &range, &error);
+    dlt_model_destroy(model);
+    free(spec);
+    return result ? command_fail("predict", &error) : COMMAND_DONE;
 }
 
 int command_predict(int argc, char **argv)
@@ -214,8 +170,10 @@ int command_predict(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return command_usage("predict", optind == argc ? "which SPEC?" : "one SPEC at a time");
-    if (!o.profile)
-        return command_usage("predict", "which profile? Give --profile FILE");
+    if (o.profile && !*o.profile)
+        return command_usage("predict", "--profile: the name is empty");
+    if (!o.profile && !o.question.device)
+        return command_usage("predict", "which device? Give --device NAME, or --profile FILE");
     o.spec = argv[optind];
     return run(&o);
 }

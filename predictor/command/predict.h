@@ -15,11 +15,17 @@ struct predict_view {
 void predict_print(const struct dlt_estimate *estimate, const char *profile,
                    const struct predict_view *view);
 
-/* A table over batch sizes: time per sample, and the largest batch that fits. */
-struct predict_batches;
-struct predict_batches *predict_batches_create(bool json);
-void predict_batches_add(struct predict_batches *table, const struct dlt_estimate *estimate);
-void predict_batches_print(struct predict_batches *table);
-void predict_batches_destroy(struct predict_batches *table);
+/* batch=LOW:HIGH in a SPEC; high 0: there is none. */
+struct predict_range {
+    int64_t low, high;
+};
+/* The SPEC with LOW alone where it has a range; malloc'ed, NULL out of memory. */
+char *predict_range_take(const char *spec, struct predict_range *range);
+
+/* Prints time per sample over batches from low to high by doubling, and the largest of all between
+ * them that fits the device's memory. Sets the model's batch. */
+int predict_batches(struct dlt_model *model, const struct dlt_profile *profile,
+                    const struct dlt_question *question, const struct predict_range *range,
+                    bool json, struct dlt_error *error);
 
 #endif

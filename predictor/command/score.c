@@ -43,9 +43,9 @@ void scores_destroy(struct scores *scores)
 
 static bool same_key(const struct score_key *a, const struct score_key *b)
 {
-    return a->network == b->network && a->basis == b->basis && strcmp(a->op, b->op) == 0 &&
-           strcmp(a->pass, b->pass) == 0 && strcmp(a->dtype, b->dtype) == 0 &&
-           strcmp(a->device, b->device) == 0;
+    return a->network == b->network && a->part == b->part && a->basis == b->basis &&
+           strcmp(a->op, b->op) == 0 && strcmp(a->pass, b->pass) == 0 &&
+           strcmp(a->dtype, b->dtype) == 0 && strcmp(a->device, b->device) == 0;
 }
 
 static struct group *find(struct scores *s, const struct score_key *key)
@@ -160,34 +160,52 @@ static struct json_object *summary_json(const struct point *point, size_t count,
     return object;
 }
 
-/* All groups' points in one array; NULL out of memory. */
-static struct point *pool(const struct scores *scores, size_t *count, size_t *skipped)
+/* What a total is of. */
+enum of { OF_ALL, OF_OPERATORS, OF_NETWORKS };
+
+static bool counts(const struct group *g, enum of of)
+{
+    return !g->key.part && (of == OF_ALL || g->key.network == (of == OF_NETWORKS));
+}
+
+/* Those groups' points in one array; NULL out of memory. */
+static struct point *pool(const struct scores *scores, enum of of, size_t *count, size_t *skipped)
 {
     struct point *all;
     size_t used = 0;
 
     *count = *skipped = 0;
     for (size_t i = 0; i < scores->count; i++) {
-        *count += scores->group[i].count;
-        *skipped += scores->group[i].skipped;
+        *count += counts(&scores->group[i], of) ? scores->group[i].count : 0;
+        *skipped += counts(&scores->group[i], of) ? scores->group[i].skipped : 0;
     }
     all = malloc((*count + 1) * sizeof *all);
     for (size_t i = 0; all && i < scores->count; i++) {
         const struct group *g = &scores->group[i];
 
-        if (g->count)
-            memcpy(all + used, g->point, g->count * sizeof *all);
+        if (!counts(g, of) || !g->count)
+            continue;
+        memcpy(all + used, g->point, g->count * sizeof *all);
         used += g->count;
     }
     return all;
+}
+
+static struct json_object *total_json(const struct scores *scores, enum of of)
+{
+    size_t count, skipped;
+    struct point *all = pool(scores, of, &count, &skipped);
+    struct json_object *object =
+        summary_json(all, all ? count : 0, skipped, json_object_new_object());
+
+    free(all);
+    return object;
 }
 
 struct json_object *scores_json(const struct scores *scores)
 {
     struct json_object *object = json_object_new_object();
     struct json_object *groups = json_object_new_array();
-    size_t count, skipped;
-    struct point *all = pool(scores, &count, &skipped);
 
     for (size_t i = 0; i < scores->count; i++) {
         const struct group *g = &scores->group[i];
@@ -202,9 +220,9 @@ struct json_object *scores_json(const struct scores *scores)
         json_object_array_add(groups, summary_json(g->point, g->count, g->skipped, one));
     }
     json_object_object_add(object, "groups", groups);
-    json_object_object_add(object, "all",
-                           summary_json(all, all ? count : 0, skipped, json_object_new_object()));
-    free(all);
+    json_object_object_add(object, "operators", total_json(scores, OF_OPERATORS));
+    json_object_object_add(object, "networks", total_json(scores, OF_NETWORKS));
+    json_object_object_add(object, "all", total_json(scores, OF_ALL));
     return object;
 }
 
@@ -230,7 +248,7 @@ void scores_print(const struct scores *scores)
 {
     static const struct score_key everything = {.device = "all"};
     size_t count, skipped;
-    struct point *all = pool(scores, &count, &skipped);
+    struct point *all = pool(scores, OF_ALL, &count, &skipped);
 
     printf("%-28s %-16s %-15s %-9s %-10s %7s %10s %8s %8s %7s %7s %8s\n", "DEVICE", "OPERATOR",
            "PASS", "DTYPE", "RESTS ON", "N", "RMSE ms", "MAPE", "MEDIAN", "R2", "IN 90 %", "WIDTH");

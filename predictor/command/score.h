@@ -11,9 +11,10 @@
 
 struct score_key {
     bool network; /* whole runs, else operators */
+    bool part;    /* of something that is scored as a whole as well: not in any total */
     char device[96];
     char op[32]; /* operator, or the network's name */
-    char pass[16], dtype[24];
+    char pass[24], dtype[24];
     enum dlt_basis basis;
 };
 
@@ -30,7 +31,7 @@ int scores_add(struct scores *scores, const struct score_key *key, double seen, 
 /* One that could not be predicted; the key's basis does not count. Returns -1 out of memory. */
 int scores_skip(struct scores *scores, const struct score_key *key);
 
-/* {"groups": [...], "all": {...}} */
+/* {"groups": [...], "operators": {...}, "networks": {...}, "all": {...}} */
 struct json_object *scores_json(const struct scores *scores);
 /* An aligned table on stdout. */
 void scores_print(const struct scores *scores);

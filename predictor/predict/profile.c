@@ -421,6 +421,16 @@ static bool is_of_framework(const struct dlt_file_entry *entry, enum dlt_framewo
     return strncmp(entry->software.framework, name, strlen(name)) == 0;
 }
 
+bool dlt_profile_is_of(const struct dlt_profile *profile, size_t entry,
+                       enum dlt_framework framework)
+{
+    bool named = false;
+
+    for (int f = 0; f < DLT_FRAMEWORK_NONE; f++)
+        named = named || is_of_framework(&profile->entry[entry], (enum dlt_framework)f);
+    return !named || is_of_framework(&profile->entry[entry], framework);
+}
+
 /* The best entry among those that measured the device; DLT_FRAMEWORK_NONE: of any software. */
 static const struct dlt_file_entry *best_entry(const struct dlt_profile *p, const char *device,
                                                int threads, enum dlt_framework framework)

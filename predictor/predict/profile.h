@@ -46,6 +46,11 @@ enum dlt_answers { DLT_ANSWERS_NOT, DLT_ANSWERS_GENERAL, DLT_ANSWERS_MEANT, DLT_
 enum dlt_answers dlt_profile_answers(const struct dlt_profile *profile, size_t entry,
                                      const char *device);
 
+/* Whether an entry's software is of a framework. Software that names none (a benchmark of the bare
+ * libraries) is of each. */
+bool dlt_profile_is_of(const struct dlt_profile *profile, size_t entry,
+                       enum dlt_framework framework);
+
 struct dlt_price {
     double seconds; /* median */
     double sigma;   /* standard deviation of the log of the time, this operator's own error */

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `dltime predict SPEC,batch=8:512`: which batch is worth it, and which still fits. */
+#include <json-c/json.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "command/predict.h"
+
+static const double gib = 1073741824.0;
+
+char *predict_range_take(const char *spec, struct predict_range *range)
+{
+    static const char key[] = ",batch=";
+    const char *start = strstr(spec, key);
+    char text[64], *colon, *plain;
+    size_t length;
+
+    *range = (struct predict_range){0};
+    if (!start)
+        return strdup(spec);
+    start += sizeof key - 1;
+    length = strcspn(start, ",");
+    if (length >= sizeof text)
+        return strdup(spec);
+    memcpy(text, start, length);
+    text[length] = '\0';
+    colon = strchr(text, ':');
+    if (!colon)
+        return strdup(spec);
+    *colon = '\0';
+    if (!dlt_text_to_int64(text, &range->low) || !dlt_text_to_int64(colon + 1, &range->high) ||
+        range->low < 1 || range->high < range->low) {
+        *range = (struct predict_range){0};
+        return strdup(spec);
+    }
+    if (asprintf(&plain, "%.*s%s%s", (int)(start - spec), spec, text, start + length) < 0)
+        return NULL;
+    return plain;
+}
+
+/* One line of the table. */
+struct line {
+    double batch, step_s, samples, memory_bytes;
+    enum dlt_fits fits;
+};
+
+struct table {
+    struct dlt_model *model;
+    const struct dlt_profile *profile;
+    const struct dlt_question *question;
+    struct line line[64]; /* doubling ends before that */
+    size_t count;
+    double largest; /* that fits; 0: none, or unknown */
+};
+
+static int ask(const struct table *table, int64_t batch, struct line *line, struct dlt_error *error)
+{
+    struct dlt_estimate *e;
+
+    table->model->training.batch = batch;
+    if (dlt_predict(table->model, table->profile, table->question, &e, error))
+        return -1;
+    *line = (struct line){.batch = (double)batch,
+                          .step_s = e->step_s,
+                          .samples = (double)batch * e->devices *
+                                     (double)(e->training.accumulate ? e->training.accumulate : 1),
+                          .memory_bytes = dlt_estimate_memory_bytes(e),
+                          .fits = e->fits};
+    dlt_estimate_destroy(e);
+    return 0;
+}
+
+/* By halving between a batch that fits and a larger one that does not. */
+static int refine(struct table *table, int64_t fits, int64_t too_large, struct dlt_error *error)
+{
+    while (too_large - fits > 1) {
+        int64_t middle = fits + (too_large - fits) / 2;
+        struct line line;
+
+        if (ask(table, middle, &line, error))
+            return -1;
+        if (line.fits == DLT_FITS_YES)
+            fits = middle;
+        else
+            too_large = middle;
+    }
+    table->largest = (double)fits;
+    return 0;
+}
+
+static int fill(struct table *table, const struct predict_range *range, struct dlt_error *error)
+{
+    int64_t fits = 0, too_large = 0;
+
+    for (int64_t batch = range->low;;) {
+        struct line *line = &table->line[table->count];
+
+        if (ask(table, batch, line, error))
+            return -1;
+        table->count++;
+        if (line->fits == DLT_FITS_YES)
+            fits = batch;
+        else if (!too_large && line->fits != DLT_FITS_UNKNOWN)
+            too_large = batch;
+        if (batch == range->high)
+            break;
+        batch = batch > range->high / 2 ? range->high : batch * 2;
+    }
+    table->largest = (double)fits;
+    return fits && too_large ? refine(table, fits, too_large, error) : 0;
+}
+
+static void print_json(const struct table *table)
+{
+    struct json_object *object = json_object_new_object(), *rows = json_object_new_array();
+
+    for (size_t i = 0; i < table->count; i++) {
+        const struct line *l = &table->line[i];
+        struct json_object *row = json_object_new_object();
+
+        dlt_json_number(row, "batch", l->batch);
+        dlt_json_number(row, "step_ms", l->step_s * 1e3);
+        dlt_json_number(row, "sample_ms", l->step_s * 1e3 / l->samples);
+        dlt_json_number(row, "samples_per_s", l->samples / l->step_s);
+        dlt_json_number(row, "memory_gib", l->memory_bytes / gib);
+        dlt_json_text(row, "fits", dlt_fits_name(l->fits));
+        json_object_array_add(rows, row);
+    }
+    json_object_object_add(object, "batches", rows);
+    dlt_json_number(object, "largest_that_fits", table->largest > 0 ? table->largest : NAN);
+    dlt_json_print(stdout, object);
+    json_object_put(object);
+}
+
+static void print_table(const struct table *table)
+{
+    printf("%8s %12s %12s %12s %10s  %s\n", "BATCH", "STEP", "PER SAMPLE", "SAMPLES/S", "MEMORY",
+           "FITS");
+    for (size_t i = 0; i < table->count; i++) {
+        const struct line *l = &table->line[i];
+        char step[32], sample[32], rate[32], memory[32];
+
+        printf("%8.0f %12s %12s %12s %10s  %s\n", l->batch, dlt_text_from_seconds(step, l->step_s),
+               dlt_text_from_seconds(sample, l->step_s / l->samples),
+               dlt_text_from_count(rate, l->samples / l->step_s),
+               dlt_text_from_bytes(memory, l->memory_bytes), dlt_fits_name(l->fits));
+    }
+    if (table->largest > 0)
+        printf("largest batch that fits: %.0f\n", table->largest);
+}
+
+int predict_batches(struct dlt_model *model, const struct dlt_profile *profile,
+                    const struct dlt_question *question, const struct predict_range *range,
+                    bool json, struct dlt_error *error)
+{
+    struct table table = {.model = model, .profile = profile, .question = question};
+
+    if (fill(&table, range, error))
+        return -1;
+    if (json)
+        print_json(&table);
+    else
+        print_table(&table);
+    return 0;
+}
