@@ -109,12 +109,17 @@ int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t
     return 0;
 }
 
-/* Which features vary, and their mean and standard deviation. */
+/*
+ * Which features vary, their mean and what they are divided by: the standard deviation, or a sixth
+ * of the range where that is more, so that clipping (dlt_section_input) leaves what is rare but
+ * measured as it is.
+ */
 static void choose_inputs(struct dlt_build *b, const struct dlt_rows *rows, const double *cost,
                           bool (*wanted)(const char *name))
 {
     double sum[DLT_FEATURES_MAX] = {0}, squares[DLT_FEATURES_MAX] = {0};
-    double shift[DLT_FEATURES_MAX] = {0};
+    double shift[DLT_FEATURES_MAX] = {0}, low[DLT_FEATURES_MAX] = {0};
+    double high[DLT_FEATURES_MAX] = {0};
     struct dlt_numbers features = {0};
 
     for (size_t r = 0; r < rows->count; r++) {
@@ -123,6 +128,8 @@ static void choose_inputs(struct dlt_build *b, const struct dlt_rows *rows, cons
             double value = features.value[i];
 
             shift[i] = r == 0 ? value : shift[i];
+            low[i] = r == 0 ? value : fmin(low[i], value);
+            high[i] = r == 0 ? value : fmax(high[i], value);
             sum[i] += value - shift[i];
             squares[i] += (value - shift[i]) * (value - shift[i]);
         }
@@ -136,7 +143,8 @@ static void choose_inputs(struct dlt_build *b, const struct dlt_rows *rows, cons
             continue;
         b->input[b->model.inputs] = (uint16_t)i;
         b->input_mean[b->model.inputs] = (float)(shift[i] + mean);
-        b->input_scale[b->model.inputs++] = (float)(1 / sqrt(variance));
+        b->input_scale[b->model.inputs++] =
+            (float)(1 / fmax(sqrt(variance), (high[i] - low[i]) / 6));
     }
 }
 

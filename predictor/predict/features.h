@@ -13,7 +13,7 @@
 #include "graph/record.h"
 
 enum {
-    DLT_FEATURE_SET = 2,
+    DLT_FEATURE_SET = 3,
     DLT_COLUMNS_MAX = 200,
     DLT_FEATURES_MAX = 224,
     DLT_COORDINATES_MAX = 64

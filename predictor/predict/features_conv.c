@@ -185,13 +185,19 @@ static void algorithm_features(const struct dlt_geometry *g, const struct dlt_wo
     dlt_numbers_add(f, "tiled workspace", first * log(all[3].elements));
 }
 
-/* bare: nothing follows the convolution. Measured alone it escapes the change of layout that
- * TensorFlow inserts between cuBLAS's layout and the next operation's. */
+/*
+ * bare: a forward pass that nothing follows. TensorFlow's layout optimizer then leaves the
+ * convolution in NHWC, where a plain product goes to cuBLAS as it is; anywhere else it runs in NCHW
+ * through cuDNN, its weights turned first. Such a product takes about what the roofline says, which
+ * may be a tenth of the cost model's time: both stand beside the flag.
+ */
 static void gemm_features(const struct dlt_geometry *g, const struct dlt_work *work,
                           const struct dlt_device *device, double bare, struct dlt_numbers *f)
 {
     double plain = dlt_geometry_is_product(g), sms = device->sms > 0 ? device->sms : 1;
     double alone = bare * plain;
+    double ln_cost = dlt_numbers_find(f, "ln cost"),
+           ln_roofline = dlt_numbers_find(f, "ln roofline");
     static const double sides[][2] = {{128, 128}, {128, 64}, {64, 64}, {32, 32}};
 
     dlt_numbers_add(f, "bare", bare);
@@ -200,6 +206,9 @@ static void gemm_features(const struct dlt_geometry *g, const struct dlt_work *w
     dlt_numbers_add(f, "bare gemm ln M", alone * log(work->m));
     dlt_numbers_add(f, "bare gemm ln N", alone * log(work->n));
     dlt_numbers_add(f, "bare gemm ln K", alone * log(work->k));
+    dlt_numbers_add(f, "bare gemm ln cost", alone * ln_cost);
+    dlt_numbers_add(f, "bare gemm ln roofline", alone * ln_roofline);
+    dlt_numbers_add(f, "bare gemm o=1", alone * (g->out == 1));
     dlt_numbers_add(f, "gemm ln M", plain * log(work->m));
     dlt_numbers_add(f, "gemm ln N", plain * log(work->n));
     dlt_numbers_add(f, "gemm ln K", plain * log(work->k));
@@ -238,5 +247,7 @@ void dlt_features_convolution(const struct dlt_record *record, const struct dlt_
     fft_features(&g, work, f);
     algorithm_features(&g, work, device, f);
     gemm_features(&g, work, device,
-                  record->activation == DLT_FUNCTION_NONE && !record->u.spatial.bias, f);
+                  record->pass == DLT_FORWARD && record->activation == DLT_FUNCTION_NONE &&
+                      !record->u.spatial.bias,
+                  f);
 }
