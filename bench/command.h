@@ -13,6 +13,7 @@ enum { BENCH_DONE = 0, BENCH_EXIT_FAILED = 1, BENCH_USAGE = 2 };
 /* Each gets its own name as argv[0]. */
 int dlbench_run(int argc, char **argv);
 int dlbench_network(int argc, char **argv);
+int dlbench_io(int argc, char **argv);
 int dlbench_info(int argc, char **argv);
 int dlbench_verify(int argc, char **argv);
 

@@ -15,6 +15,7 @@ static const struct {
     {"run", dlbench_run, "time operators and write a measurements file"},
     {"network", dlbench_network, "run whole training steps and write a runs file"},
     {"verify", dlbench_verify, "compare a backend's results with a double-precision reference"},
+    {"io", dlbench_io, "what storage feeds a data loader"},
     {"info", dlbench_info, "what is here: devices, CPUs, backends"},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

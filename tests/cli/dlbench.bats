@@ -192,4 +192,84 @@ configurations() {
     grep -Eq '^  usable CPUs +[0-9]+ \([0-9,-]+\)$' <<<"$output"
     grep -Eq '^Backend onednn$' <<<"$output"
     grep -Eq 'version +onednn [0-9]+\.' <<<"$output"
+    # A row for each device, as in nvidia-smi, in a frame that fits.
+    grep -Eq '^\| onednn +0 \| .* GiB \|' <<<"$output"
+    [ "$(grep '^[|+]' <<<"$output" | awk '{ print length }' | sort -u | wc -l)" -eq 1 ]
+    "$dlbench" info --json | jq -e '(.devices[] | select(.backend == "onednn") | .name != "")
+        and .cpu.cores >= 1 and (.cpu.usable | length > 0)'
+}
+
+@test "a quick run measures rates, launches and two networks, and is resumed" {
+    options=(run --backend onednn --quick --time-budget 4 --output quick.jsonl --json)
+    "$dlbench" "${options[@]}" >out.json
+    check_measurements quick.jsonl
+    # A product of 20 ms at the peak rate comes first.
+    jq -es '.[1] | .op == "dense" and .in_features == .out_features and .in_features >= 256' quick.jsonl
+    jq -e '.interrupted == false and .measurements > 0 and (.operators[0].n >= 1)
+           and (.operators | map(.of_peak // 0) | max) > 0.01' out.json
+    jq -es '.[0].format == "dltime-runs" and length == 3 and (.[1:] | all(.step_ms > 0))' \
+        quick.runs.jsonl
+    "$dlbench" "${options[@]}" --resume >out.json
+    [ "$(wc -l <quick.runs.jsonl)" -eq 3 ]
+    configurations quick.jsonl | sort >all
+    uniq all | cmp all -
+}
+
+@test "a profile of a first pass chooses what a second one measures" {
+    "$dlbench" run --backend onednn --ops softmax --samples 12 --quiet --output first.jsonl
+    "$BUILD/dltime" train first.jsonl --output first.dlp --method cost 2>/dev/null
+    options=(run --backend onednn --ops softmax --samples 4 --quiet --profile first.dlp)
+    "$dlbench" "${options[@]}" --output a.jsonl
+    "$dlbench" "${options[@]}" --output b.jsonl
+    configurations a.jsonl | cmp - <(configurations b.jsonl)
+    run ! cmp -s <(configurations a.jsonl) <(configurations first.jsonl | head -n 12)
+    run -1 "$dlbench" "${options[@]}" --profile missing.dlp --output c.jsonl
+    [[ "$output" == *"missing.dlp"* ]]
+    run -1 "$dlbench" run --backend onednn --profile first.jsonl --output d.jsonl
+    [[ "$output" == *"first.jsonl"* ]]
+}
+
+@test "io reads samples past the page cache and prints a loader's rate" {
+    mkdir -p data/below
+    for i in 1 2 3 4 5 6 7 8; do head -c 100000 /dev/urandom >"data/below/$i.jpg"; done
+    : >data/empty
+    ln -s below/1.jpg data/link.jpg
+    run --separate-stderr "$dlbench" io data --workers 2 --time-budget 5
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"data: 9 files, 879 KiB; 2 workers"* || "$output" == *"data: 9 files, "* ]]
+    grep -Eq '^  sequential +9 .* [0-9.]+ .* 0  (direct|dropped|cached)$' <<<"$output"
+    grep -Eq '^# loader_samples_per_s=[0-9]+ for a loader of 2' <<<"$output"
+    # Nine samples are no steady rate, and that is said.
+    [[ "$stderr" == *"too little for a steady rate"* ]]
+    head -c 1000000 /dev/urandom >one
+    # 1,000,000 bytes are 244 samples of 4096 bytes; the rest at the end is none.
+    "$dlbench" io one --sample-size 4k --pattern random --json 2>/dev/null |
+        jq -e '.files == 1 and .bytes == 1000000 and (.patterns | length == 1)
+               and .patterns[0].pattern == "random" and .patterns[0].samples == 244
+               and .patterns[0].sample_bytes == 4096 and .patterns[0].errors == 0
+               and .loader_samples_per_s > 0'
+    # A limit of bytes ends it, give or take a sample a worker.
+    "$dlbench" io one --sample-size 4k --bytes 40k --workers 1 --pattern sequential --json \
+        2>/dev/null | jq -e '.patterns[0].samples == 10 and .patterns[0].whole == false'
+}
+
+@test "io says what it cannot read" {
+    run -1 "$dlbench" io missing
+    [[ "$output" == "dlbench io: missing: No such file or directory" ]]
+    mkdir -p hollow
+    run -1 "$dlbench" io hollow
+    [[ "$output" == "dlbench io: hollow: there is no file with something to read" ]]
+    run -1 "$dlbench" io /dev/zero
+    [[ "$output" == *"neither a folder nor a regular file"* ]]
+    run -2 "$dlbench" io
+    run -2 "$dlbench" io hollow --sample-size much
+    [[ "$output" == *'--sample-size "much": a size is wanted'* ]]
+    run -2 "$dlbench" io hollow --pattern sideways
+    if [ -w /dev/shm ] && [ "$(stat -f -c %T /dev/shm)" = tmpfs ]; then
+        memory=$(mktemp /dev/shm/dltime-XXXXXX)
+        echo data >"$memory"
+        run --separate-stderr "$dlbench" io "$memory"
+        rm -f "$memory"
+        [[ "$stderr" == *"the page cache could not be avoided"* ]]
+    fi
 }
