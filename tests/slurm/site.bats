@@ -1,0 +1,201 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+#
+# scripts/site from nothing to a submission with its table, with budgets of seconds: that it works,
+# not how well it predicts. Another user gathers, the cluster's owner installs.
+
+# shellcheck disable=SC2030,SC2031 # each test has its own variables
+# shellcheck disable=SC2154 # source_dir is the helper's; run sets output, stderr and status
+
+load helper
+
+setup_file() {
+    slurm_start || return 1
+    folder=$(mktemp -d /tmp/dltime-site-XXXXXX)
+    chmod 755 "$folder"
+    mkdir -m 777 "$folder/work"
+    # What another user may read, as after an installation: a build tree is known by dltime.h.
+    mkdir -p "$folder/tree/predictor" "$folder/tree/build"
+    cp "$source_dir/predictor/dltime.h" "$folder/tree/predictor"
+    cp -r "$source_dir/etc" "$source_dir/scripts" "$folder/tree"
+    cp "$BUILD"/dl* "$BUILD"/*.so "$folder/tree/build"
+    chmod -R go=rX "$folder/tree"
+    export folder
+    rm -f "$(slurm_dltime_conf)"
+}
+
+teardown_file() {
+    rm -rf "$folder"
+    slurm_stop
+}
+
+setup() {
+    cd "$folder/work" || return
+    site=$folder/tree/scripts/site
+}
+
+# An ordinary user, whoever runs the tests.
+as_user() {
+    if (($(id -u) == 0)); then
+        HOME=/ XDG_RUNTIME_DIR='' BUILD=$folder/tree/build \
+            setpriv --reuid=nobody --regid=nogroup --clear-groups -- "$@"
+    else
+        BUILD=$folder/tree/build "$@"
+    fi
+}
+
+# Waits until a line of a file matches.
+wait_for_line() { # PATTERN FILE
+    local deadline=$((SECONDS + 40))
+    until grep -qs "$1" "$2"; do
+        ((SECONDS < deadline)) || { echo "no $1 in $2: $(cat "$2")" && return 1; }
+        sleep 0.2
+    done
+}
+
+@test "an ordinary user gathers; what cannot be measured says why and stops nothing else" {
+    as_user "$site" gather --folder bench --full 9s --partitions cpu1,p100 -- --comment=mine \
+        >out 2>err 3>&- &
+    wait_for_line . bench/cpu1.cpu1-1.id
+    job=$(cat bench/cpu1.cpu1-1.id)
+    [ "$(job_field "$job" Comment)" = mine ]
+    # Slurm may requeue it: it goes on with its own file.
+    wait_for_line '"op"' bench/cpu1.cpu1-1.jsonl
+    scontrol requeue "$job"
+    # At once, instead of after the usual two minutes.
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        scontrol update jobid="$job" starttime=now && break
+        sleep 1
+    done
+    status=0
+    wait $! || status=$?
+    cat out err
+    [ "$status" -eq 1 ]
+    grep -E '^p100 +p100 +p100-1 +failed +0 +0  no NVIDIA driver on p100-1$' out
+    grep -E '^cpu1 +cpu1 +cpu1-1 +done +[0-9]+ +[2-9] *$' out
+    grep -q 'next: dltime-site install --folder' err
+    [ "$(job_field "$job" Restarts)" = 1 ]
+    [ "$(grep -c '"format"' bench/cpu1.cpu1-1.jsonl)" -eq 1 ]
+}
+
+@test "gathering again measures nothing twice, and goes on where a job was lost" {
+    rows=$(wc -l <bench/cpu1.cpu1-1.jsonl)
+    job=$(cat bench/cpu1.cpu1-1.id)
+    run -0 --separate-stderr as_user "$site" gather --folder bench --full 9s --partitions cpu1
+    [ "$(wc -l <bench/cpu1.cpu1-1.jsonl)" -eq "$rows" ]
+    [ "$(cat bench/cpu1.cpu1-1.id)" = "$job" ]
+    # As after a cancelled job: it is neither done nor queued.
+    echo running >bench/cpu1.cpu1-1.state
+    run -0 --separate-stderr as_user "$site" gather --folder bench --full 3s --partitions cpu1
+    [ "$(cat bench/cpu1.cpu1-1.id)" != "$job" ]
+    grep -Eq '^cpu1 +cpu1 +cpu1-1 +done' <<<"$output"
+    [ "$(wc -l <bench/cpu1.cpu1-1.jsonl)" -ge "$rows" ]
+}
+
+@test "install trains, and a submission shows the measured table" {
+    run -0 --separate-stderr "$site" install --folder bench --dry-run
+    grep -Eq '^cpu1 .* 1 node, 0 days old$' <<<"$output"
+    grep -Eq '^p100 +not measured: no NVIDIA driver on p100-1$' <<<"$output"
+    grep -q 'name = "v100"; nodes = 2; cores_per_node = 40; gpus_per_node = 4; gpu_type = "v100"' \
+        <<<"$output"
+    [ ! -e "$(slurm_dltime_conf)" ]
+    run -0 --separate-stderr "$site" install --folder bench
+    [ -s "$(dirname "$(slurm_dltime_conf)")/site/current/cpu1.dlp" ]
+    grep -q cpu1.cpu1-1.jsonl "$(dirname "$(slurm_dltime_conf)")/site/current/sources.txt"
+    printf '#!/bin/sh\n' >job.sh
+    run -0 --separate-stderr sbatch --parsable --hold -p cpu1 -c 1 \
+        --dl-model=lenet5,epochs=3,batch=64,samples=60000,framework=none job.sh
+    [[ $output =~ ^[0-9]+$ ]]
+    grep -E '^\* cpu1 .* measured$' <<<"$stderr"
+    [[ $stderr =~ "time limit set to "([0-9:-]+)" (cpu1)" ]]
+    [ "$(seconds_of "$(job_field "$output" TimeLimit)")" = "$(seconds_of "${BASH_REMATCH[1]}")" ]
+    scancel "$output"
+}
+
+@test "generations are kept, switched in one rename, and rolled back to" {
+    etc=$(dirname "$(slurm_dltime_conf)")
+    first=$(readlink "$etc/site/current")
+    sleep 1
+    run -0 --separate-stderr "$site" install --folder bench
+    [[ $output == *"$first is kept: dltime-site rollback goes back to it"* ]]
+    [ "$(readlink "$etc/site/current")" != "$first" ]
+    # Files of the earlier one are as they were.
+    [ -s "$etc/site/$first/cpu1.dlp" ]
+    run -0 "$site" list
+    [ "$(grep -c '^\*' <<<"$output")" -eq 1 ]
+    [ "$(wc -l <<<"$output")" -eq 2 ]
+    run -0 "$site" rollback
+    [ "$(readlink "$etc/site/current")" = "$first" ]
+    run -1 "$site" rollback
+    [[ $output == *"there is no generation before $first"* ]]
+    run -1 "$site" rollback nonsense
+}
+
+@test "limits of accounting become max_wall" {
+    # As `sacctmgr -nP` prints them; the cluster here keeps no accounts.
+    mkdir -p fake
+    cat >fake/sacctmgr <<'END'
+#!/bin/sh
+case "$*" in
+*assoc*) printf '|3-00:00:00|normal\n||normal\ncpu2|12:30:00|long\n' ;;
+*) printf 'normal|2-00:00:00\nlong|7-00:00:00\n' ;;
+esac
+END
+    chmod +x fake/sacctmgr
+    PATH=$PWD/fake:$PATH run -0 --separate-stderr "$site" install --folder bench --dry-run
+    grep -A2 'name = "cpu1"' <<<"$output" | grep -q 'max_wall = "2-00:00:00"'
+    grep -A2 'name = "cpu2"' <<<"$output" | grep -q 'max_wall = "0-12:30:00"'
+}
+
+@test "somebody who does not own dltime.conf cannot install" {
+    (($(id -u) == 0)) || skip "root has to own dltime.conf here"
+    run -1 as_user "$site" install --folder bench
+    [[ $output == *"belongs to root: run this as its owner"* ]]
+}
+
+@test "a site's own dltime.conf is left alone, and the shipped line is enabled" {
+    mkdir "$folder/etc" && cd "$folder/etc"
+    cp "$source_dir/etc/dltime.conf" mine.conf
+    run -0 "$site" install --folder ../work/bench --conf "$PWD/mine.conf"
+    [ "$(diff "$source_dir/etc/dltime.conf" mine.conf | grep -c '^[<>]')" -eq 2 ]
+    grep -q '^include = "site/current/partitions.conf";$' mine.conf
+    echo 'grain = "5m";' >own.conf
+    run -0 "$site" install --folder ../work/bench --conf "$PWD/own.conf"
+    [[ $output == *'add this line to '*'own.conf: include = "site/current/partitions.conf";'* ]]
+    [ "$(cat own.conf)" = 'grain = "5m";' ]
+}
+
+@test "wrong usage says what and how to mend it" {
+    run -2 "$site"
+    run -2 "$site" gather --full soon
+    [[ $output == *'--full "soon": a time is wanted'* ]]
+    run -2 "$site" gather --quick --full 3m
+    run -2 "$site" gather cpu1
+    [[ $output == *'unexpected "cpu1"'* ]]
+    run -1 "$site" gather --partitions cpu1,nope
+    [[ $output == *"there is no partition nope; there are: "*cpu2* ]]
+    run -1 "$site" install --folder nothing
+    [[ $output == *"nothing holds nothing that was gathered"* ]]
+    run -0 "$site" --help
+}
+
+@test "without root rights a user has all of it on a cluster of their own" {
+    (($(id -u) == 0)) || skip "the tests before ran without root rights"
+    own=$folder/own
+    on_own() {
+        SLURM_DEV_ROOT=$own/slurm as_user "$folder/tree/scripts/slurm-dev" "$@"
+    }
+    mkdir -m 755 "$own" && chown nobody "$own"
+    cd "$own"
+    unset SLURM_CONF
+    on_own start
+    rm -f slurm/etc/dltime.conf
+    on_own run "$site" gather --folder bench --full 9s --partitions cpu1,a100 >out 2>&1 || true
+    grep -E '^cpu1 .* done ' out || { cat out && on_own stop && false; }
+    on_own run "$site" install --folder bench || { on_own stop && false; }
+    printf '#!/bin/sh\n' >job.sh
+    run --separate-stderr on_own run sbatch --hold -p cpu1 -c 1 \
+        --dl-model=lenet5,epochs=3,batch=64,samples=60000,framework=none job.sh
+    on_own stop
+    grep -E '^\* cpu1 .* measured$' <<<"$stderr"
+}
