@@ -66,7 +66,7 @@ ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
 
 # CUDA toolkits and cuDNN 9; empty where there is none. CUDA12_HOME: what scripts/cuda12-toolkit makes.
 CUDA_HOME     ?= /usr/local/cuda
-CUDA12_HOME   ?= cuda12
+CUDA12_HOME   ?= build-cuda12
 CUDNN_INCLUDE ?= $(patsubst %/cudnn_version.h,%,$(firstword $(wildcard $(addsuffix \
 	/cudnn_version.h,$(CUDA_HOME)/include /usr/include /usr/include/$(MULTIARCH)))))
 CUDNN_LIB     ?= $(patsubst %/libcudnn.so.9,%,$(firstword $(wildcard $(addsuffix /libcudnn.so.9,\
@@ -111,6 +111,67 @@ $(BUILD)/obj/bench/onednn/%.o: ALL_CFLAGS += -O3
 $(BUILD)/backend_onednn.so: $(ONEDNN_OBJ) bench/backend.map
 	$(CC) -shared -Wl,--version-script=bench/backend.map $(ALL_LDFLAGS) -o $@ $(ONEDNN_OBJ) \
 		-ldnnl -l:libgomp.so.1 -lm
+
+# The CUDA backend: one source, built by each toolkit that is here. CUDA 13 serves compute capability
+# 7.5 and later; CUDA 12, with the last cuDNN 9 for them, Pascal and Volta as well. Kernels are
+# compiled by the toolkit's NVRTC to machine code for each TARGET (sm_75 runs on 7.5 to 7.9) and to
+# PTX (compute_75), which the driver compiles for what comes later.
+CUDA13_TARGETS ?= sm_75 sm_80 sm_90 sm_100 sm_120 compute_75
+CUDA12_TARGETS ?= sm_60 sm_70 sm_80 sm_90 compute_60
+CUDA_VERSION   := $(shell sed -n 's/^\#define CUDART_VERSION *\([0-9]*\)[0-9][0-9][0-9]$$/\1/p' \
+	$(CUDA_HOME)/include/cuda_runtime_api.h 2>/dev/null)
+CUDA_LIB       := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
+CUDA_SOURCES   := $(notdir $(wildcard bench/cuda/*.c))
+
+# NAME MAJOR TOOLKIT TOOLKIT-LIBRARIES CUDNN-INCLUDE CUDNN-LIBRARIES TARGETS
+define CUDA_BACKEND
+$(BUILD)/$(1)/%.o: bench/cuda/%.c Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) $$(PATHS) -DBENCH_CUDA_NAME='"$(1)"' -isystem $(3)/include \
+		-isystem $(5) -c -o $$@ $$<
+
+$(BUILD)/$(1)/compile: bench/cuda/compile/compile.c Makefile
+	@mkdir -p $$(@D)
+	$$(CC) $$(ALL_CFLAGS) -isystem $(3)/include $$(ALL_LDFLAGS) -Wl,-rpath,$(4) -o $$@ $$< \
+		-L$(4) -l:libnvrtc.so.$(2)
+
+$(BUILD)/$(1)/%.image: bench/cuda/kernels.cu bench/cuda/arguments.h bench/cuda/functions.h \
+		bench/cuda/number.h $(BUILD)/$(1)/compile
+	$(BUILD)/$(1)/compile $$< $$* $$@.new -Ibench/cuda && mv $$@.new $$@
+
+# A table of the images, ended by 0: what kernel.c reads.
+$(BUILD)/$(1)/images.S: $(foreach t,$(7),$(BUILD)/$(1)/$(t).image)
+	{ for t in $(7); do printf '.section .rodata\n.balign 64\nimage_%s:\n.incbin "%s"\n' \
+		$$$$t $(BUILD)/$(1)/$$$$t.image; printf 'end_%s:\n.byte 0\n' $$$$t; done; \
+	printf '.section .data.rel.ro,"aw"\n.balign 8\n.globl bench_kernel_images\n'; \
+	printf 'bench_kernel_images:\n'; \
+	for t in $(7); do case $$$$t in compute_*) ptx=1;; *) ptx=0;; esac; \
+		printf '.quad %s, %s, image_%s, end_%s\n' $$$${t\#\#*_} $$$$ptx $$$$t $$$$t; done; \
+	printf '.quad 0, 0, 0, 0\n.section .note.GNU-stack,"",@progbits\n'; } >$$@
+
+$(BUILD)/$(1)/images.o: $(BUILD)/$(1)/images.S
+	$$(CC) -c -o $$@ $$<
+
+$(BUILD)/backend_$(1).so: $(CUDA_SOURCES:%.c=$(BUILD)/$(1)/%.o) $(BUILD)/$(1)/images.o \
+		bench/backend.map
+	$$(CC) -shared -Wl,--version-script=bench/backend.map $$(ALL_LDFLAGS) -Wl,-rpath,$(4) \
+		-Wl,-rpath,$(6) -o $$@ $$(filter %.o,$$^) -L$(4) -l:libcudart.so.$(2) \
+		-l:libcublasLt.so.$(2) -L$(6) -l:libcudnn.so.9 -ldl -lm
+endef
+
+ifneq ($(and $(CUDA_VERSION),$(CUDNN_INCLUDE),$(CUDNN_LIB)),)
+CUDA_BACKENDS += $(BUILD)/backend_cuda$(CUDA_VERSION).so
+$(eval $(call CUDA_BACKEND,cuda$(CUDA_VERSION),$(CUDA_VERSION),$(CUDA_HOME),$(CUDA_LIB),$(CUDNN_INCLUDE),$(CUDNN_LIB),$(CUDA$(CUDA_VERSION)_TARGETS)))
+endif
+ifneq ($(wildcard $(CUDA12_HOME)/include/cudnn_version.h),)
+ifneq ($(CUDA_VERSION),12)
+CUDA12_ROOT := $(abspath $(CUDA12_HOME))
+CUDA_BACKENDS += $(BUILD)/backend_cuda12.so
+$(eval $(call CUDA_BACKEND,cuda12,12,$(CUDA12_ROOT),$(CUDA12_ROOT)/lib,$(CUDA12_ROOT)/include,$(CUDA12_ROOT)/lib,$(CUDA12_TARGETS)))
+endif
+endif
+.PHONY: cuda
+cuda: $(CUDA_BACKENDS)
 
 # Mapped into every sbatch and into root's daemons: libc and nothing else.
 $(BUILD)/spank_dltime.so: $(SPANK_OBJ) plugin/spank/spank_dltime.map

@@ -106,7 +106,7 @@ struct bench_circumstances {
 /* What a library chose for a pass; "" and 0 where there is nothing to choose. */
 struct bench_choice {
     char algorithm[32];
-    double workspace_bytes;
+    double workspace_bytes, workspace_cap_bytes; /* what it takes, and what it may take at most */
 };
 
 struct dlbench_backend {

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../shapes.h"
+#include "cuda.h"
+
+enum { ALIGNMENT = 256 };
+
+size_t bench_type_size(enum bench_type type)
+{
+    static const size_t sizes[BENCH_TYPES] = {4, 2, 2, 4, 1};
+
+    return sizes[type];
+}
+
+int bench_own(struct bench_context *context, void *object, void (*destroy)(void *),
+              struct dlt_error *error)
+{
+    if (context->owned_count == context->owned_room) {
+        size_t room = context->owned_room ? 2 * context->owned_room : 256;
+        struct bench_owned *grown = reallocarray(context->owned, room, sizeof *grown);
+
+        if (!grown) {
+            destroy(object);
+            return dlt_fail_memory(error);
+        }
+        context->owned = grown;
+        context->owned_room = room;
+    }
+    context->owned[context->owned_count++] = (struct bench_owned){object, destroy};
+    return 0;
+}
+
+void *bench_own_zeroed(struct bench_context *context, size_t count, size_t size,
+                       struct dlt_error *error)
+{
+    void *memory = calloc(count ? count : 1, size);
+
+    if (!memory) {
+        dlt_fail_memory(error);
+        return NULL;
+    }
+    return bench_own(context, memory, free, error) ? NULL : memory;
+}
+
+void bench_release(struct bench_context *context)
+{
+    /* What is queued may still use it. */
+    (void)cudaStreamSynchronize(context->stream);
+    while (context->owned_count > 0) {
+        struct bench_owned *owned = &context->owned[--context->owned_count];
+
+        owned->destroy(owned->object);
+    }
+    context->arena.used = 0;
+}
+
+static char *take(struct bench_arena *arena, size_t size)
+{
+    char *memory = arena->base + arena->used;
+
+    if (size > arena->size - arena->used)
+        return NULL;
+    arena->used += size;
+    return memory;
+}
+
+int bench_buffer_create(struct bench_context *context, enum bench_type type, bool last,
+                        const struct bench_shape *shape, int copies, struct bench_buffer **buffer,
+                        struct dlt_error *error)
+{
+    struct bench_buffer *made = bench_own_zeroed(context, 1, sizeof *made, error);
+    size_t bytes, total;
+
+    if (!made)
+        return BENCH_NO_MEMORY;
+    made->type = type;
+    made->last = last && shape->rank > 2;
+    made->shape = *shape;
+    made->copies = copies;
+    made->count = bench_shape_count(shape);
+    bytes = made->count * bench_type_size(type);
+    made->pitch = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    if (__builtin_mul_overflow(made->pitch, (size_t)copies, &total) ||
+        !(made->data = take(&context->arena, total))) {
+        dlt_fail(error, "its tensors do not fit into %zu MiB", context->arena.size >> 20);
+        return BENCH_NO_MEMORY;
+    }
+    *buffer = made;
+    return BENCH_OK;
+}
+
+int bench_buffer_alias(struct bench_context *context, const struct bench_buffer *buffer,
+                       const struct bench_shape *shape, struct bench_buffer **alias,
+                       struct dlt_error *error)
+{
+    struct bench_buffer *made = bench_own_zeroed(context, 1, sizeof *made, error);
+
+    if (!made)
+        return BENCH_NO_MEMORY;
+    *made = *buffer;
+    made->shape = *shape;
+    *alias = made;
+    return BENCH_OK;
+}
+
+void *bench_buffer_data(const struct bench_buffer *buffer, int copy)
+{
+    return buffer->data + (size_t)(copy % buffer->copies) * buffer->pitch;
+}
+
+int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer, float center,
+                      float spread, struct dlt_error *error)
+{
+    struct bench_fill_arguments fill = {.count = (long long)buffer->count,
+                                        .center = center,
+                                        .spread = spread,
+                                        .seed = context->random++};
+    struct bench_call call = {.kernel = "fill",
+                              .type = buffer->type,
+                              .grid = {bench_blocks(context, fill.count)},
+                              BENCH_ARGUMENTS(fill),
+                              .pointer = {BENCH_POINTER(fill, out, buffer)}};
+    int status = BENCH_OK;
+
+    for (int copy = 0; copy < buffer->copies && status == BENCH_OK; copy++)
+        status = bench_call_now(context, &call, copy, error);
+    return status;
+}
+
+int bench_buffer_labels(struct bench_context *context, struct bench_buffer *buffer, int64_t classes,
+                        struct dlt_error *error)
+{
+    struct bench_labels_arguments labels = {
+        .count = (long long)buffer->count, .classes = classes, .seed = context->random++};
+    struct bench_call call = {.kernel = "labels",
+                              .type = BENCH_TYPES,
+                              .grid = {bench_blocks(context, labels.count)},
+                              BENCH_ARGUMENTS(labels),
+                              .pointer = {BENCH_POINTER(labels, out, buffer)}};
+    int status = BENCH_OK;
+
+    for (int copy = 0; copy < buffer->copies && status == BENCH_OK; copy++)
+        status = bench_call_now(context, &call, copy, error);
+    return status;
+}
+
+int bench_buffer_zero(struct bench_context *context, struct bench_buffer *buffer,
+                      struct dlt_error *error)
+{
+    return bench_cuda(
+        cudaMemsetAsync(buffer->data, 0, buffer->pitch * (size_t)buffer->copies, context->stream),
+        "clearing memory", error);
+}
+
+int bench_buffer_spread(struct bench_context *context, struct bench_buffer *buffer,
+                        struct dlt_error *error)
+{
+    int status = BENCH_OK;
+
+    for (int i = 1; i < buffer->copies && status == BENCH_OK; i++)
+        status = bench_cuda(cudaMemcpyAsync(bench_buffer_data(buffer, i), buffer->data,
+                                            buffer->count * bench_type_size(buffer->type),
+                                            cudaMemcpyDeviceToDevice, context->stream),
+                            "copying", error);
+    return status;
+}
+
+int bench_buffer_write(struct bench_context *context, struct bench_buffer *buffer,
+                       const void *values, struct dlt_error *error)
+{
+    int status = bench_cuda(cudaMemcpyAsync(buffer->data, values,
+                                            buffer->count * bench_type_size(buffer->type),
+                                            cudaMemcpyHostToDevice, context->stream),
+                            "writing", error);
+
+    if (status == BENCH_OK)
+        status = bench_buffer_spread(context, buffer, error);
+    /* The values belong to the caller again. */
+    return status ? status : bench_cuda(cudaStreamSynchronize(context->stream), "writing", error);
+}
+
+static double value_at(const char *raw, enum bench_type type, size_t i)
+{
+    uint16_t half;
+    uint32_t word;
+    int32_t whole;
+    float single;
+    _Float16 f16;
+
+    switch (type) {
+    case BENCH_F32:
+        memcpy(&single, raw + 4 * i, sizeof single);
+        return (double)single;
+    case BENCH_F16:
+        memcpy(&f16, raw + 2 * i, sizeof f16);
+        return (double)f16;
+    case BENCH_B16:
+        memcpy(&half, raw + 2 * i, sizeof half);
+        word = (uint32_t)half << 16;
+        memcpy(&single, &word, sizeof single);
+        return (double)single;
+    case BENCH_I32:
+        memcpy(&whole, raw + 4 * i, sizeof whole);
+        return whole;
+    default:
+        return (unsigned char)raw[i];
+    }
+}
+
+/* Where element i of the canonical order is stored. */
+static size_t place_of(const struct bench_buffer *buffer, size_t i)
+{
+    size_t plane = 1, channels = (size_t)buffer->shape.dim[1], image;
+
+    if (!buffer->last)
+        return i;
+    for (int d = 2; d < buffer->shape.rank; d++)
+        plane *= (size_t)buffer->shape.dim[d];
+    image = i / plane / channels;
+    return (image * plane + i % plane) * channels + i / plane % channels;
+}
+
+int bench_buffer_read(struct bench_context *context, const struct bench_buffer *buffer,
+                      double *values, size_t count, struct dlt_error *error)
+{
+    char *raw;
+    int status;
+
+    if (count != buffer->count)
+        return dlt_fail(error, "the array has %zu values, not %zu", buffer->count, count);
+    raw = malloc(count * bench_type_size(buffer->type) + 1);
+    if (!raw)
+        return dlt_fail_memory(error);
+    status = bench_cuda(cudaStreamSynchronize(context->stream), "the queue", error);
+    if (status == BENCH_OK)
+        status = bench_cuda(cudaMemcpy(raw, buffer->data, count * bench_type_size(buffer->type),
+                                       cudaMemcpyDeviceToHost),
+                            "reading", error);
+    for (size_t i = 0; i < count && status == BENCH_OK; i++)
+        values[i] = value_at(raw, buffer->type, place_of(buffer, i));
+    free(raw);
+    return status;
+}
+
+int bench_workspace(struct bench_context *context, size_t size, struct dlt_error *error)
+{
+    int status;
+
+    if (size <= context->workspace_size)
+        return BENCH_OK;
+    status = bench_cuda(cudaStreamSynchronize(context->stream), "the queue", error);
+    if (status)
+        return status;
+    (void)cudaFree(context->workspace);
+    context->workspace = NULL;
+    context->workspace_size = 0;
+    status = bench_cuda(cudaMalloc((void **)&context->workspace, size), "workspace", error);
+    if (status == BENCH_OK)
+        context->workspace_size = size;
+    return status;
+}
+
+int bench_tensor_make(struct bench_context *context, enum bench_type type, bool last,
+                      const struct bench_shape *shape, int copies, struct bench_tensor **tensor,
+                      struct dlt_error *error)
+{
+    struct bench_tensor *made = bench_own_zeroed(context, 1, sizeof *made, error);
+
+    if (!made)
+        return BENCH_NO_MEMORY;
+    made->context = context;
+    made->shape = *shape;
+    *tensor = made;
+    return bench_buffer_create(context, type, last, shape, copies, &made->value, error);
+}
+
+int bench_tensor_create(struct bench_context *context, const struct bench_shape *shape,
+                        struct bench_tensor **tensor, struct dlt_error *error)
+{
+    int status = bench_tensor_make(context, BENCH_F32, false, shape, 1, tensor, error);
+
+    return status ? status : bench_buffer_fill(context, (*tensor)->value, 0, 1, error);
+}

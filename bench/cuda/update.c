@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Optimizers: arrays in chunks, one block of threads for each; one launch for each array, or one
+ * for all (fused). */
+#include <math.h>
+#include <string.h>
+
+#include "../shapes.h"
+#include "cuda.h"
+
+/* Chunks of arrays that one launch updates, all of one type; lamb needs two kernels. */
+struct part {
+    enum bench_type type;
+    int first_chunk, chunks;
+    struct bench_launch *launch[2];
+};
+
+struct update {
+    struct bench_layer *layer;
+    const struct bench_buffer *arrays, *chunks, *norms; /* tables on the device */
+    struct part *part;
+    int parts;
+    int64_t steps;
+};
+
+static bool is_lamb(const struct update *u)
+{
+    return u->layer->training.optimizer == DLT_LAMB;
+}
+
+static int run_update(struct bench_context *context, const void *what, int copy,
+                      struct dlt_error *error)
+{
+    struct update *u = (struct update *)what;
+    int status = BENCH_OK;
+
+    u->steps++;
+    if (is_lamb(u))
+        status = bench_cuda(cudaMemsetAsync(bench_buffer_data(u->norms, copy), 0,
+                                            u->norms->count * sizeof(float), context->stream),
+                            "clearing norms", error);
+    for (int kernel = 0; kernel < (is_lamb(u) ? 2 : 1); kernel++) {
+        for (int i = 0; i < u->parts && status == BENCH_OK; i++) {
+            struct bench_update_arguments *update =
+                bench_launch_arguments(u->part[i].launch[kernel]);
+
+            update->correct1 = (float)(1 - pow(0.9, (double)u->steps));
+            update->correct2 = (float)(1 - pow(0.999, (double)u->steps));
+            status = bench_launch_run(context, u->part[i].launch[kernel], copy, error);
+        }
+    }
+    return status;
+}
+
+static int make_launches(struct update *u, struct part *part, struct dlt_error *error)
+{
+    struct bench_context *context = u->layer->context;
+    struct bench_update_arguments update = {.optimizer = (int)u->layer->training.optimizer,
+                                            .rate = (float)u->layer->training.learning_rate};
+    struct bench_buffer *chunks;
+    int status = bench_buffer_alias(context, u->chunks, &u->chunks->shape, &chunks, error);
+
+    if (status)
+        return status;
+    chunks->data += (size_t)part->first_chunk * sizeof(struct bench_update_chunk);
+    for (int kernel = 0; kernel < (is_lamb(u) ? 2 : 1) && status == BENCH_OK; kernel++) {
+        const char *const names[2] = {is_lamb(u) ? "lamb_norms" : "update_any", "lamb_step"};
+
+        status = bench_launch_make(
+            context,
+            &(struct bench_call){.kernel = names[kernel],
+                                 .type = part->type,
+                                 .grid = {(unsigned)part->chunks},
+                                 BENCH_ARGUMENTS(update),
+                                 .pointer = {BENCH_POINTER(update, array, u->arrays),
+                                             BENCH_POINTER(update, chunk, chunks),
+                                             BENCH_POINTER(update, norms, u->norms)}},
+            &part->launch[kernel], error);
+    }
+    return status;
+}
+
+static int64_t chunks_of(const struct bench_parameter *parameter)
+{
+    return ((int64_t)parameter->value->count + BENCH_CHUNK - 1) / BENCH_CHUNK;
+}
+
+/* The table of arrays, which differs between copies. */
+static int make_arrays(struct bench_layer *layer, struct update *u,
+                       struct bench_parameter *const *parameter, size_t count,
+                       struct dlt_error *error)
+{
+    struct bench_context *context = layer->context;
+    const struct bench_shape shape = {1, {(int64_t)(count * sizeof(struct bench_update_array))}};
+    struct bench_update_array *table = bench_own_zeroed(context, count, sizeof *table, error);
+    struct bench_buffer *arrays;
+    int status =
+        table ? bench_buffer_create(context, BENCH_U8, false, &shape, layer->copies, &arrays, error)
+              : BENCH_NO_MEMORY;
+
+    for (int copy = 0; copy < layer->copies && status == BENCH_OK; copy++) {
+        for (size_t i = 0; i < count; i++) {
+            const struct bench_parameter *p = parameter[i];
+
+            table[i].weight = bench_buffer_data(p->value, copy);
+            table[i].gradient = bench_buffer_data(p->gradient, copy);
+            table[i].first = p->state[0] ? bench_buffer_data(p->state[0], copy) : NULL;
+            table[i].second = p->state[1] ? bench_buffer_data(p->state[1], copy) : NULL;
+            table[i].count = (long long)p->value->count;
+        }
+        status = bench_cuda(cudaMemcpyAsync(bench_buffer_data(arrays, copy), table, arrays->count,
+                                            cudaMemcpyHostToDevice, context->stream),
+                            "a table", error);
+        if (status == BENCH_OK)
+            status = bench_cuda(cudaStreamSynchronize(context->stream), "a table", error);
+    }
+    if (status == BENCH_OK)
+        u->arrays = arrays;
+    return status;
+}
+
+/* The table of chunks, and which of them each part has. */
+static int make_chunks(struct bench_layer *layer, struct update *u,
+                       struct bench_parameter *const *parameter, size_t count, bool fused,
+                       struct dlt_error *error)
+{
+    struct bench_context *context = layer->context;
+    struct bench_update_chunk *table;
+    struct bench_buffer *chunks;
+    struct bench_shape shape = {1, {0}};
+    int64_t total = 0;
+    int done = 0, status;
+
+    for (size_t i = 0; i < count; i++)
+        total += chunks_of(parameter[i]);
+    if (total > INT32_MAX)
+        return dlt_fail(error, "%s: too many elements", layer->name);
+    table = bench_own_zeroed(context, (size_t)total, sizeof *table, error);
+    u->part = bench_own_zeroed(context, count, sizeof *u->part, error);
+    if (!table || !u->part)
+        return BENCH_NO_MEMORY;
+    for (size_t i = 0; i < count; i++) {
+        enum bench_type type = parameter[i]->value->type;
+        struct part *part;
+
+        if (!fused || u->parts == 0 || u->part[u->parts - 1].type != type)
+            u->part[u->parts++] = (struct part){.type = type, .first_chunk = done};
+        part = &u->part[u->parts - 1];
+        for (int64_t chunk = 0; chunk < chunks_of(parameter[i]); chunk++)
+            table[done++] = (struct bench_update_chunk){(int)i, chunk * BENCH_CHUNK};
+        part->chunks = done - part->first_chunk;
+    }
+    shape.dim[0] = total * (int64_t)sizeof *table;
+    status = bench_buffer_create(context, BENCH_U8, false, &shape, 1, &chunks, error);
+    if (status == BENCH_OK)
+        status = bench_buffer_write(context, chunks, table, error);
+    u->chunks = chunks;
+    return status;
+}
+
+static int add_update(struct bench_layer *layer, struct bench_parameter *const *parameter,
+                      size_t count, bool fused, struct dlt_error *error)
+{
+    struct update *u = bench_own_zeroed(layer->context, 1, sizeof *u, error);
+    struct bench_buffer *norms;
+    int status;
+
+    if (!u)
+        return BENCH_NO_MEMORY;
+    u->layer = layer;
+    status = make_arrays(layer, u, parameter, count, error);
+    if (status == BENCH_OK)
+        status = make_chunks(layer, u, parameter, count, fused, error);
+    if (status == BENCH_OK)
+        status = bench_scratch(layer, BENCH_F32, 2 * (int64_t)count, &norms, error);
+    if (status)
+        return status;
+    u->norms = norms;
+    for (int i = 0; i < u->parts && status == BENCH_OK; i++)
+        status = make_launches(u, &u->part[i], error);
+    if (status)
+        return status;
+    return bench_add(layer, DLT_UPDATE, run_update, u, error);
+}
+
+static int make_state(struct bench_layer *layer, struct bench_parameter *p, float center,
+                      float spread, struct dlt_error *error)
+{
+    int status = BENCH_OK;
+
+    for (int i = 0; i < dlt_optimizer_states(layer->training.optimizer) && status == BENCH_OK;
+         i++) {
+        status = bench_buffer_create(layer->context, BENCH_F32, false, &p->value->shape,
+                                     p->value->copies, &p->state[i], error);
+        if (status == BENCH_OK)
+            status = bench_buffer_fill(layer->context, p->state[i], center, spread, error);
+    }
+    return status;
+}
+
+int bench_update_layer(struct bench_layer *layer, struct dlt_error *error)
+{
+    struct bench_parameter *all[] = {&layer->weight, &layer->bias}, *trained[2];
+    size_t count = 0;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        int status;
+
+        if (!all[i]->gradient)
+            continue;
+        status = make_state(layer, all[i], 0, 0, error);
+        if (status)
+            return status;
+        trained[count++] = all[i];
+    }
+    return count > 0 ? add_update(layer, trained, count, false, error) : BENCH_OK;
+}
+
+int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
+{
+    const struct dlt_record *record = &layer->record;
+    struct bench_parameter **parameter;
+    struct bench_shape shape;
+    size_t count = 0;
+
+    layer->training =
+        (struct bench_training){.optimizer = record->optimizer, .learning_rate = 1e-3};
+    while (bench_role_shape(record, BENCH_WEIGHT, (int)count, &shape))
+        count++;
+    layer->arrays = bench_own_zeroed(layer->context, count, sizeof *layer->arrays, error);
+    parameter = bench_own_zeroed(layer->context, count, sizeof(struct bench_parameter *), error);
+    if (!layer->arrays || !parameter)
+        return BENCH_NO_MEMORY;
+    layer->array_count = count;
+    for (size_t i = 0; i < count; i++) {
+        struct bench_parameter *p = parameter[i] = &layer->arrays[i];
+        int status;
+
+        bench_role_shape(record, BENCH_WEIGHT, (int)i, &shape);
+        status = bench_parameter(layer, layer->type, false, &shape, 0, 1, p, error);
+        if (status == BENCH_OK)
+            status = bench_parameter_gradient(layer, p, error);
+        if (status == BENCH_OK)
+            status = bench_buffer_fill(layer->context, p->gradient, 0, 1, error);
+        /* Sums of squares are not negative. */
+        if (status == BENCH_OK)
+            status = make_state(layer, p, 0.5f, 0.5f, error);
+        if (status)
+            return status;
+    }
+    return add_update(layer, parameter, count, record->u.update.implementation == DLT_FUSED, error);
+}
