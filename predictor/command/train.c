@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "learn/each.h"
 #include "learn/general.h"
 #include "learn/runs.h"
 #include "learn/train.h"
@@ -30,6 +31,7 @@ static const char help[] =
     "  --method METHOD    auto (default): what suits the rows; mlp: neural networks;\n"
     "                     linear: linear regression on FLOPs and sizes, to compare with;\n"
     "                     cost: the cost model alone\n"
+    "  --each FOLDER      also save each device and software as a profile of its own there\n"
     "  --seed N           of everything random (default 1); the same seed and files give the same\n"
     "                     bytes where SOURCE_DATE_EPOCH is set\n"
     "  --threads N        default: the CPUs that may be used; results do not depend on it\n\n"
@@ -40,7 +42,7 @@ static const char help[] =
 static const char *const method_names[DLT_METHODS] = {"auto", "mlp", "linear", "cost"};
 
 struct options {
-    const char *output, *base;
+    const char *output, *base, *each;
     struct dlt_train_settings settings;
     char **file;
     int file_count;
@@ -61,16 +63,13 @@ static int take_method(const char *text, enum dlt_method *method)
                          text);
 }
 
-enum { OUTPUT = 256, BASE, METHOD, SEED, THREADS, HELP };
+enum { OUTPUT = 256, BASE, EACH, METHOD, SEED, THREADS, HELP };
 
 static const struct option long_options[] = {
-    {"output", required_argument, NULL, OUTPUT},
-    {"method", required_argument, NULL, METHOD},
-    {"base", required_argument, NULL, BASE},
-    {"seed", required_argument, NULL, SEED},
-    {"threads", required_argument, NULL, THREADS},
-    {"help", no_argument, NULL, HELP},
-    {0},
+    {"output", required_argument, NULL, OUTPUT}, {"method", required_argument, NULL, METHOD},
+    {"base", required_argument, NULL, BASE},     {"each", required_argument, NULL, EACH},
+    {"seed", required_argument, NULL, SEED},     {"threads", required_argument, NULL, THREADS},
+    {"help", no_argument, NULL, HELP},           {0},
 };
 
 static int take_option(int option, const char *value, struct options *o)
@@ -84,6 +83,9 @@ static int take_option(int option, const char *value, struct options *o)
         return COMMAND_DONE;
     case BASE:
         o->base = value;
+        return COMMAND_DONE;
+    case EACH:
+        o->each = value;
         return COMMAND_DONE;
     case METHOD:
         return take_method(value, &o->settings.method);
@@ -249,7 +251,8 @@ static int run(struct options *o)
         status = command_fail("train", &error);
     if (terminal)
         fputs("\r\033[K", stderr);
-    if (status == COMMAND_DONE && dlt_profile_writer_save(&writer, o->output, &error))
+    if (status == COMMAND_DONE && (dlt_profile_writer_save(&writer, o->output, &error) ||
+                                   (o->each && dlt_save_each(&writer, &corpus, o->each, &error))))
         status = command_fail("train", &error);
     if (status == COMMAND_DONE) {
         print_summary(&writer);
@@ -284,6 +287,8 @@ int command_train(int argc, char **argv)
     options.file_count = argc - optind;
     if (options.file_count == 0)
         return command_usage("train", "name at least one file of measurements");
+    if (options.base && options.each)
+        return command_usage("train", "--each splits what is learned here; a --base keeps its own");
     if (!options.output)
         return command_usage("train", "say where to write the profile: --output PROFILE");
     return run(&options);

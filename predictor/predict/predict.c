@@ -94,7 +94,7 @@ static int choose_batch(struct dlt_estimate *e, const struct dlt_question *quest
 }
 
 /* Measured, but under another framework: its kernels are often the same, its host and its fusions
- * are not. The same ResNet-50 differs by about this much between frameworks' own benchmarks. */
+ * are not. How much is a guess: more than networks differ under one framework. */
 static void doubt_software(struct dlt_estimate *e)
 {
     const double sigma_software = 0.25;

@@ -73,6 +73,31 @@ static void passes_timed_apart_tell_their_factors_and_what_allocating_costs(void
     assert_near(found.allocate_s, 2e-12, 0.2e-12);
 }
 
+/* VGG-16 in seven batches under a session that takes 60 ms: at small batches nothing of the device
+ * shows, and at the prior's 0.2 ms the constant has no slope to follow. */
+static void a_slow_host_is_found_from_one_network(void **state)
+{
+    const struct dlt_step_parameters truth = {.device_factor = 1,
+                                              .backward_factor = 1,
+                                              .corner = 3,
+                                              .dispatch_s = 12e-6,
+                                              .constant_s = 60e-3};
+    struct dlt_step_case cases[7] = {0};
+    struct dlt_step_parameters found;
+
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        cases[i].sum = (struct dlt_step_sum){.forward_s = 0.002 * (1 << i),
+                                             .backward_s = 0.004 * (1 << i),
+                                             .forward_kernels = 24,
+                                             .backward_kernels = 55};
+        cases[i].observed_s = dlt_step_case_time(&cases[i], &truth);
+    }
+    dlt_learn_steps(cases, 7, DLT_TENSORFLOW, false, &found);
+    for (int i = 0; i < 7; i++)
+        assert_near(dlt_step_case_time(&cases[i], &found) / cases[i].observed_s, 1, 0.03);
+}
+
 /* One of eight names means a network of half the work: the other seven decide. */
 static void a_network_that_the_rest_contradicts_loses_its_vote(void **state)
 {
@@ -174,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_parameters_come_back_from_exact_runs),
         cmocka_unit_test(passes_timed_apart_tell_their_factors_and_what_allocating_costs),
+        cmocka_unit_test(a_slow_host_is_found_from_one_network),
         cmocka_unit_test(a_network_that_the_rest_contradicts_loses_its_vote),
         cmocka_unit_test(devices_that_differ_widen_what_a_third_is_told),
         cmocka_unit_test(networks_that_differ_widen_the_spread_and_agreement_narrows_it),
