@@ -278,6 +278,11 @@ install: all
 	$(INSTALL) -m 644 $(BUILD)/libdltime.a $(DESTDIR)$(libdir)
 	$(INSTALL) -m 755 $(BUILD)/advise.so $(BUILD)/backend_onednn.so $(DESTDIR)$(libdir)/dltime
 	$(INSTALL) -m 755 $(BUILD)/dltime-snapshot $(DESTDIR)$(libexecdir)/dltime
+	sed -e 's|^parts=@.*|parts=$(libexecdir)/dltime/site|' \
+		-e 's|^sysconf=@.*|sysconf=$(sysconfdir)/dltime|' scripts/site >$(BUILD)/dltime-site
+	$(INSTALL) -m 755 $(BUILD)/dltime-site $(DESTDIR)$(bindir)
+	$(INSTALL) -d $(DESTDIR)$(libexecdir)/dltime/site
+	$(INSTALL) -m 644 scripts/site-parts/* $(DESTDIR)$(libexecdir)/dltime/site
 	$(INSTALL) -m 755 $(BUILD)/spank_dltime.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	$(INSTALL) -m 644 predictor/dltime.h $(DESTDIR)$(includedir)
 	$(INSTALL) -m 644 etc/models/*.json $(DESTDIR)$(datadir)/dltime/models
@@ -297,7 +302,7 @@ install: all
 
 # Leaves dltime.conf, which belongs to the site.
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/dltime $(DESTDIR)$(bindir)/dlbench
+	rm -f $(DESTDIR)$(bindir)/dltime $(DESTDIR)$(bindir)/dlbench $(DESTDIR)$(bindir)/dltime-site
 	rm -f $(DESTDIR)$(libdir)/$(SONAME).$(VERSION) $(DESTDIR)$(libdir)/$(SONAME) \
 		$(DESTDIR)$(libdir)/libdltime.so $(DESTDIR)$(libdir)/libdltime.a
 	rm -rf $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime $(DESTDIR)$(datadir)/dltime
