@@ -101,10 +101,12 @@ static void open_device(struct found *found, int backend, int index)
 static void load_backend(struct found *found, const char *name)
 {
     int at = found->backends++;
+    const char *build;
     struct dlt_error error;
 
     dlt_text_copy(found->backend[at].name, sizeof found->backend[at].name, name);
-    if (bench_backend_load(name, &found->backend[at].backend, &error)) {
+    if (bench_backend_resolve(name, 0, &build, &error) ||
+        bench_backend_load(build, &found->backend[at].backend, &error)) {
         dlt_text_copy(found->backend[at].failure, sizeof found->backend[at].failure, error.text);
         found->backend[at].backend = NULL;
         return;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "gpu.h"
 
 enum { BACKENDS = 16, NAME = 64 };
 
@@ -42,15 +43,53 @@ static int find_backends(char names[BACKENDS][NAME])
     return count;
 }
 
+/* The builds of the CUDA backend go by one name: which of them serves follows from the device. */
+static bool is_cuda(const char *name)
+{
+    return strcmp(name, "cuda12") == 0 || strcmp(name, "cuda13") == 0;
+}
+
+static bool has_backend(const char *name)
+{
+    char names[BACKENDS][NAME];
+    int count = find_backends(names);
+
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
+}
+
 void bench_backend_list(char *buffer, size_t size)
 {
     char names[BACKENDS][NAME];
     int count = find_backends(names);
     size_t used = 0;
+    bool cuda = false;
 
     snprintf(buffer, size, "none");
-    for (int i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(buffer + used, size - used, "%s%s", i ? ", " : "", names[i]);
+    for (int i = 0; i < count && used < size; i++) {
+        if (is_cuda(names[i]) && cuda)
+            continue;
+        cuda = cuda || is_cuda(names[i]);
+        used += (size_t)snprintf(buffer + used, size - used, "%s%s", used > 0 ? ", " : "",
+                                 is_cuda(names[i]) ? "cuda" : names[i]);
+    }
+}
+
+int bench_backend_resolve(const char *name, int device, const char **resolved,
+                          struct dlt_error *error)
+{
+    bool has12 = has_backend("cuda12"), has13 = has_backend("cuda13");
+    struct bench_gpu gpu;
+
+    *resolved = name;
+    if (strcmp(name, "cuda") != 0 || (!has12 && !has13))
+        return 0;
+    if (bench_gpu_probe(device, &gpu, error))
+        return dlt_fail_in(error, "backend cuda: ");
+    *resolved = bench_gpu_backend(&gpu, has12, has13, error);
+    return *resolved ? 0 : dlt_fail_in(error, "backend cuda: ");
 }
 
 static int unknown_backend(const char *name, struct dlt_error *error)
@@ -73,14 +112,10 @@ static int unknown_backend(const char *name, struct dlt_error *error)
 int bench_backend_load(const char *name, const struct dlbench_backend **backend,
                        struct dlt_error *error)
 {
-    char names[BACKENDS][NAME], file[NAME + 16], path[PATH_MAX];
-    int count = find_backends(names);
-    bool known = false;
+    char file[NAME + 16], path[PATH_MAX];
     void *object;
 
-    for (int i = 0; i < count; i++)
-        known = known || strcmp(names[i], name) == 0;
-    if (!known)
+    if (!has_backend(name))
         return unknown_backend(name, error);
     snprintf(file, sizeof file, "%s%s%s", prefix, name, suffix);
     if (!dlt_path(DLT_FOLDER_LIB, file, path, sizeof path))
@@ -164,12 +199,15 @@ int bench_session_open(const struct bench_session_options *options, struct bench
                                  .memory_bytes = options->memory_bytes,
                                  .touch = options->touch,
                                  .seed = options->seed};
+    const char *name;
 
     memset(session, 0, sizeof *session);
+    if (bench_backend_resolve(options->backend, options->device, &name, error))
+        return -1;
     if (bench_cpus_find(options->threads, &session->cpus, error))
         return -1;
     bench_pin(session->cpus.cpu[0]);
-    if (bench_backend_load(options->backend, &session->backend, error))
+    if (bench_backend_load(name, &session->backend, error))
         return -1;
     open.cpus = session->cpus.cpu;
     open.threads = session->cpus.count;

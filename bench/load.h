@@ -26,11 +26,16 @@ struct bench_session_options {
     uint64_t seed;
 };
 
+/* The backend that a name means for a device: "cuda" is cuda12 or cuda13, as the driver and the
+ * GPU's compute capability ask for; fails, with one sentence, where there is no driver or no build
+ * that serves. Other names mean themselves. */
+int bench_backend_resolve(const char *name, int device, const char **resolved,
+                          struct dlt_error *error);
 /* Loads backend_NAME.so beside dlbench or from where it is installed. The object stays loaded. A
  * name that is no backend gets the nearest one suggested. */
 int bench_backend_load(const char *name, const struct dlbench_backend **backend,
                        struct dlt_error *error);
-/* Names of the backends that are there, as "onednn, cuda12"; for messages. */
+/* Names of the backends that are there, as "onednn, cuda"; for messages. */
 void bench_backend_list(char *buffer, size_t size);
 
 int bench_session_open(const struct bench_session_options *options, struct bench_session *session,
