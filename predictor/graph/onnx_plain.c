@@ -76,6 +76,15 @@ static bool is_relu6(struct dlt_onnx_build *b)
     return low == 0 && high == 6;
 }
 
+/* Its ratio is an attribute up to opset 11 and an input from 12 on. */
+static bool drops_nothing(struct dlt_onnx_build *b)
+{
+    double ratio = dlt_onnx_number_of(b, "ratio", 0.5);
+
+    dlt_onnx_value_real(dlt_onnx_input(b, 1), &ratio);
+    return ratio == 0;
+}
+
 static int plain_function(struct dlt_onnx_build *b, const char *ours)
 {
     int input[2] = {need_input(b, 0), -1};
@@ -96,6 +105,8 @@ static int plain_function(struct dlt_onnx_build *b, const char *ours)
         if (dlt_onnx_bind_value(b, 1, &value))
             return -1;
     }
+    if (strcmp(ours, "dropout") == 0 && drops_nothing(b))
+        ours = "identity";
     return add_named(b, strcmp(ours, "clamp") == 0 && is_relu6(b) ? "relu6" : ours, input, 1);
 }
 

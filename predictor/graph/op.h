@@ -15,7 +15,7 @@
 enum dlt_attribute_type {
     DLT_ATTRIBUTE_INT,     /* one whole number in [least, most] */
     DLT_ATTRIBUTE_BOOL,    /* true or false */
-    DLT_ATTRIBUTE_REAL,    /* any number; checked, and forgotten: no time depends on it */
+    DLT_ATTRIBUTE_REAL,    /* any number; kept is whether it is not 0: no time depends on more */
     DLT_ATTRIBUTE_LIST,    /* one number for all spatial dimensions, or a list of one for each */
     DLT_ATTRIBUTE_PADDING, /* "same", "valid", a number, [p, ...] or [[before, after], ...] */
     DLT_ATTRIBUTE_SIZES,   /* a number, or a list of up to DLT_SIZES: struct dlt_sizes */
@@ -193,6 +193,9 @@ struct dlt_attention_attributes {
 };
 struct dlt_experts_attributes {
     int64_t num_experts, top_k, hidden_features, bias, activation;
+};
+struct dlt_dropout_attributes {
+    int64_t p; /* 0: nothing is dropped */
 };
 struct dlt_prelu_attributes {
     int64_t num_parameters;

@@ -26,11 +26,13 @@ static int prelu(const struct dlt_op_site *site, struct dlt_op_result *result,
     return activation(site, result, error);
 }
 
-/* Inference passes its input on. */
+/* Inference passes its input on; so does training that drops nothing. */
 static int dropout(const struct dlt_op_site *site, struct dlt_op_result *result,
                    struct dlt_error *error)
 {
-    if (site->training)
+    const struct dlt_dropout_attributes *a = (const void *)site->attribute;
+
+    if (site->training && a->p)
         return activation(site, result, error);
     dlt_same_shape(site, result);
     return 0;
@@ -152,7 +154,8 @@ static const struct dlt_op rows[] = {
      .saves = DLT_SAVE_MASK,
      .kind = "elementwise",
      .function = DLT_DROPOUT,
-     .attribute = {REAL_IGNORED("p"), FLAG_IGNORED("inplace")},
+     .attribute = {{"p", DLT_ATTRIBUTE_REAL, SLOT(dropout, p), false, 1, 0, 0, NULL},
+                   FLAG_IGNORED("inplace")},
      .infer = dropout},
     ARITHMETIC("add", DLT_ADD, MOST_INPUTS, 0, arithmetic),
     ARITHMETIC("sub", DLT_SUB, 2, 0, arithmetic),

@@ -120,6 +120,21 @@ static int layer_norm(const struct dlt_op_site *site, struct dlt_op_result *resu
     return 0;
 }
 
+/* PyTorch runs it as several operators, as networks write it: kept are the reciprocal root of each
+ * row and, where it is scaled, the normalised rows. Fused kernels (CUDA, from 2.8) keep less. */
+static int rms_norm(const struct dlt_op_site *site, struct dlt_op_result *result,
+                    struct dlt_error *error)
+{
+    const struct dlt_layer_norm_attributes *a = (const void *)site->attribute;
+
+    if (layer_norm(site, result, error))
+        return -1;
+    result->inside = (double)result->record.u.rowwise.rows;
+    if (a->elementwise_affine)
+        result->inside += dlt_tensor_elements(dlt_site_input(site, 0));
+    return 0;
+}
+
 static int softmax(const struct dlt_op_site *site, struct dlt_op_result *result,
                    struct dlt_error *error)
 {
@@ -158,7 +173,7 @@ static const struct dlt_op rows[] = {
     NORM("layer_norm", DLT_OP_NORM, "layer_norm", DLT_SAVE_INPUT, layer_norm,
          SIZES(normalized_shape, layer_norm, false), REAL_IGNORED("eps"),
          FLAG(elementwise_affine, layer_norm, 1), FLAG(bias, layer_norm, 1)),
-    NORM("rms_norm", DLT_OP_NORM, "rms_norm", DLT_SAVE_INPUT, layer_norm,
+    NORM("rms_norm", DLT_OP_NORM, "rms_norm", DLT_SAVE_INPUT, rms_norm,
          SIZES(normalized_shape, layer_norm, false), REAL_IGNORED("eps"),
          FLAG(elementwise_affine, layer_norm, 1)),
     NORM("softmax", DLT_OP_SOFTMAX, "softmax", DLT_SAVE_OUTPUT, softmax, DIM(dim, dim, -1)),

@@ -6,16 +6,22 @@
 #include "graph/op_row.h"
 #include "graph/record_work.h"
 
-/* What cuDNN keeps besides input and output: the gates of each step, and the states that an lstm
- * (c and tanh c) and a gru (the new gate's part of the state) need again; the outputs between
- * layers. */
-static double reserve(const struct dlt_recurrent *r, double gates)
+/* What is kept besides input and output, as PyTorch's cells do it a step: the gates, and of an lstm
+ * c, tanh c and h, of a gru the new gate, its product with the reset gate, h and h less the new
+ * gate; what a projection makes; the outputs between layers. With batch_first, or behind a
+ * transpose, the second direction has a copy of the input of its own. cuDNN does not say what its
+ * reserve holds; its size is known only where there is a device. */
+static double reserve(const struct dlt_recurrent *r, double gates, bool turned)
 {
     double steps = (double)r->batch * (double)r->length * (r->bidirectional ? 2 : 1);
-    double extra = gates == 4 ? 2 : gates == 3 ? 1 : 0;
-    double inner = (double)(r->num_layers - 1) * (double)r->out_features;
+    double extra = gates == 4 ? 3 : gates == 3 ? 4 : 0;
+    double layer = (gates + extra) * (double)r->hidden_size;
+    double copy = r->bidirectional && turned ? (double)r->in_features / 2 : 0;
 
-    return steps * ((gates + extra) * (double)r->hidden_size * (double)r->num_layers + inner);
+    if (r->out_features != r->hidden_size)
+        layer += (double)r->out_features;
+    return steps * (layer * (double)r->num_layers +
+                    (double)(r->num_layers - 1) * (double)r->out_features + copy);
 }
 
 static void recurrent_outputs(const struct dlt_op_site *site, const struct dlt_recurrent *r,
@@ -72,7 +78,8 @@ static int recurrent(const struct dlt_op_site *site, struct dlt_op_result *resul
     result->weight = result->parameters = work.weights;
     result->tensors = (double)(a->num_layers * (a->bidirectional ? 2 : 1) *
                                (2 + 2 * a->bias + (a->proj_size > 0)));
-    result->inside = reserve(r, dlt_recurrent_gates(result->record.kind));
+    result->inside = reserve(r, dlt_recurrent_gates(result->record.kind),
+                             a->batch_first || in->storage != site->input[0]);
     recurrent_outputs(site, r, result);
     return 0;
 }
@@ -137,7 +144,7 @@ static const char *const nonlinearities[] = {"tanh", "relu", NULL};
 #define RECURRENT(op_name, most, ...)                                                              \
     {                                                                                              \
         .name = (op_name), .class = DLT_OP_RECURRENT, .least_inputs = 1, .most_inputs = (most),    \
-        .saves = DLT_SAVE_INPUT | DLT_SAVE_OUTPUT, .kind = (op_name),                              \
+        .saves = DLT_SAVE_INPUT, .kind = (op_name),                              \
         .attribute = {AGREES(input_size, recurrent),                                               \
                       SIZE(hidden_size, recurrent),                                                \
                       COUNT(num_layers, recurrent, 1),                                             \

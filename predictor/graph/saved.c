@@ -44,6 +44,17 @@ static bool keeps_input(const struct dlt_graph *g, const struct dlt_node *n, siz
     return saves & DLT_SAVE_INPUTS || (saves & DLT_SAVE_SECOND && k == 1);
 }
 
+/* Whether a product of two tensors works on a copy of input k, and keeps that: a part of a larger
+ * tensor, whose rows do not follow each other. torch.matmul makes one where it folds the dimensions
+ * before the last two, multi_head_attention where it splits into heads. */
+static bool copies_input(const struct dlt_graph *g, const struct dlt_node *n, size_t k)
+{
+    const struct dlt_tensor *t = &g->tensor[n->input[k]];
+
+    return n->op->class == DLT_OP_MATMUL && n->input_count == 2 && t->rank > 2 &&
+           dlt_tensor_elements(t) < dlt_tensor_elements(&g->tensor[t->storage]);
+}
+
 void dlt_graph_find_saved(struct dlt_graph *g)
 {
     for (size_t i = 0; i < g->node_count; i++) {
@@ -54,7 +65,7 @@ void dlt_graph_find_saved(struct dlt_graph *g)
         if (n->op->saves & DLT_SAVE_OUTPUT)
             save(g, n->output, i);
         for (size_t k = 0; k < n->input_count; k++)
-            if (keeps_input(g, n, k))
+            if (keeps_input(g, n, k) && !copies_input(g, n, k))
                 save(g, n->input[k], i);
     }
 }
@@ -87,10 +98,13 @@ double dlt_node_kept_bytes(const struct dlt_graph *g, size_t node, const unsigne
         return 0;
     dlt_node_infer(g, node, true, &result);
     bytes = result.inside * element_bytes(g, n->output, dtype);
-    if (n->op->saves & DLT_SAVE_MASK)
+    if (n->op->saves & DLT_SAVE_MASK && result.record.kind)
         bytes += output;
     if (n->op->saves & DLT_SAVE_INDICES)
         bytes += 8 * output;
+    for (size_t k = 0; k < n->input_count; k++)
+        if (copies_input(g, n, k) && keeps_input(g, n, k))
+            bytes += dlt_tensor_bytes(g, n->input[k], dtype);
     return bytes;
 }
 

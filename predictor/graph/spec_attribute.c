@@ -146,6 +146,7 @@ int dlt_spec_attribute(struct dlt_spec_path *path, const struct dlt_op *op,
             !isfinite(json_object_get_double(value)))
             return dlt_spec_fail(path, error, "expected a number, not %s",
                                  dlt_spec_shown(value, shown));
+        *slot = json_object_get_double(value) != 0;
         return 0;
     case DLT_ATTRIBUTE_LIST:
         return read_list(path, a, value, seq, (size_t)op->dims, 1, slot, error);

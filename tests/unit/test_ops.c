@@ -171,7 +171,8 @@ static void norms(void **state)
          4 * (300 + 12),
          4 * 900},
         {"[6, 5, 5]", "{\"op\": \"instance_norm\"}", 4, {2, 6, 5, 5}, 0, 0, 4 * 300, NAN},
-        {"[5, 8]", "{\"op\": \"rms_norm\"}", 3, {2, 5, 8}, 8, 0, 4 * (80 + 20), 4 * 160},
+        /* torch.nn.RMSNorm: the input, the reciprocal root of 10 rows, the normalised rows. */
+        {"[5, 8]", "{\"op\": \"rms_norm\"}", 3, {2, 5, 8}, 8, 0, 4 * (80 + 10 + 80), 4 * 160},
         {"[5, 8]", "{\"op\": \"log_softmax\"}", 3, {2, 5, 8}, 0, 0, 4 * 80, 4 * 160},
     };
 
@@ -191,7 +192,9 @@ static void recurrent_layers(void **state)
          {2, 7, 12},
          2 * (24 * 16 + 48) + 2 * (24 * 18 + 48),
          14.0 * 2 * (24 * 16 + 24 * 18),
-         NAN,
+         /* For each of 14 steps: two layers and directions of gates, c, tanh c and h; the input
+          * twice and the first layer's output. PyTorch: 2802 elements, initial states included. */
+         4.0 * 14 * (4 * 7 * 6 + 2 * 10 + 12),
          NAN},
         {"[7, 10]",
          "{\"op\": \"lstm\", \"hidden_size\": 6, \"proj_size\": 4, \"batch_first\": true}",
@@ -199,16 +202,17 @@ static void recurrent_layers(void **state)
          {2, 7, 4},
          24 * 14 + 48 + 24,
          14.0 * (24 * 14 + 24),
-         NAN,
+         /* PyTorch: 786 elements. */
+         4.0 * 14 * (7 * 6 + 4 + 10),
          NAN},
-        /* Gates and the new part: 4 x 6 for each of 14 steps; input 10 and output 6. */
+        /* Of each of 14 steps 7 x 6 and the input. PyTorch: 730 elements. */
         {"[7, 10]",
          "{\"op\": \"gru\", \"hidden_size\": 6, \"bias\": false, \"batch_first\": true}",
          3,
          {2, 7, 6},
          18 * 16,
          14.0 * 18 * 16,
-         4 * 14 * (24 + 10 + 6),
+         4 * 14 * (42 + 10),
          NAN},
         /* Without batch_first the 2 samples are the length: 2 steps of a batch of 7. */
         {"[7, 10]",
