@@ -37,7 +37,7 @@ enum bench_status {
 enum bench_role {
     BENCH_INPUT,  /* index: which operand */
     BENCH_WEIGHT, /* convolution [out][in / groups][window], dense [out][in], norms' scale */
-    BENCH_BIAS,   /* norms' shift; index of this and of the weight: which, where there are several */
+    BENCH_BIAS, /* norms' shift; index of this and of the weight: which, where there are several */
     BENCH_OUTPUT,
     BENCH_MASK,  /* dropout: what each element is multiplied by */
     BENCH_STATE, /* index: which array of the optimizer's state */
@@ -77,6 +77,7 @@ struct bench_layer_options {
     const struct bench_shape *output;
     unsigned reduced;          /* reductions: bit d is set where dimension d goes */
     struct bench_layer *share; /* whose weights it uses; NULL: its own */
+    uint64_t constant;         /* bit i is set where input i needs no gradient */
 };
 
 /*

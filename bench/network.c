@@ -5,29 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "graph/op.h"
-#include "lower/lower.h"
-#include "shapes.h"
-
-enum { LAYERS_OF_A_NODE = BENCH_OPERANDS + 2 };
-
-/* A layer and the gradients that it owes. */
-struct stage {
-    struct bench_layer *layer;
-    bool data_gradient, weight_gradient, loss;
-    const char *name;
-};
-
-struct bench_network {
-    const struct dlbench_backend *backend;
-    struct bench_context *context;
-    struct dlt_graph *graph;
-    struct dlt_plan *plan;
-    struct bench_tensor **tensor; /* of each of the graph's tensors */
-    struct stage *stage;
-    size_t stage_count;
-    struct bench_training training;
-};
+#include "network_build.h"
 
 double bench_learning_rate(enum dlt_optimizer optimizer)
 {
@@ -39,11 +17,14 @@ double bench_learning_rate(enum dlt_optimizer optimizer)
     return rates[optimizer];
 }
 
-static struct bench_shape shape_of(const struct dlt_tensor *tensor)
+struct bench_shape bench_network_shape(const struct bench_network *n, int tensor)
 {
-    struct bench_shape shape = {.rank = tensor->rank};
+    const struct dlt_tensor *t = &n->graph->tensor[tensor];
+    struct bench_shape shape = {.rank = t->rank};
 
-    memcpy(shape.dim, tensor->dim, sizeof(int64_t) * (size_t)tensor->rank);
+    memcpy(shape.dim, t->dim, sizeof(int64_t) * (size_t)t->rank);
+    if (t->rank == 0)
+        shape = (struct bench_shape){1, {1}};
     return shape;
 }
 
@@ -52,16 +33,38 @@ static bool same_shape(const struct bench_shape *a, const struct bench_shape *b)
     return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof *a->dim * (size_t)a->rank) == 0;
 }
 
-static void add_stage(struct bench_network *n, struct bench_layer *layer, bool data, bool weight,
-                      const char *name)
+int bench_network_add_stage(struct bench_network *n, struct bench_layer *layer, bool data,
+                            bool weight, struct dlt_error *error)
 {
-    n->stage[n->stage_count++] = (struct stage){layer, data, weight, false, name};
+    if (n->stage_count == n->stage_room) {
+        size_t room = n->stage_room ? 2 * n->stage_room : 256;
+        struct bench_stage *grown = reallocarray(n->stage, room, sizeof *grown);
+
+        if (!grown)
+            return dlt_fail_memory(error);
+        n->stage = grown;
+        n->stage_room = room;
+    }
+    n->stage[n->stage_count++] = (struct bench_stage){
+        .layer = layer, .data_gradient = data, .weight_gradient = weight, .node = n->node};
+    return BENCH_OK;
 }
 
-/* The tensor in another shape; itself where it has that shape. */
-static int reshape(struct bench_network *n, const struct bench_shape *from,
-                   const struct bench_shape *to, bool gradient, const char *name,
-                   struct bench_tensor **tensor, struct dlt_error *error)
+int bench_network_tensor(struct bench_network *n, int index, struct bench_tensor **tensor,
+                         struct dlt_error *error)
+{
+    struct bench_shape shape = bench_network_shape(n, index);
+    int status = BENCH_OK;
+
+    if (!n->tensor[index])
+        status = n->backend->tensor_create(n->context, &shape, &n->tensor[index], error);
+    *tensor = n->tensor[index];
+    return status;
+}
+
+int bench_network_reshape(struct bench_network *n, const struct bench_shape *from,
+                          const struct bench_shape *to, bool gradient, struct bench_tensor **tensor,
+                          struct dlt_error *error)
 {
     struct bench_layer *layer;
     int status;
@@ -72,85 +75,25 @@ static int reshape(struct bench_network *n, const struct bench_shape *from,
         return dlt_fail(error, "a tensor of %zu elements cannot be seen as one of %zu",
                         bench_shape_count(from), bench_shape_count(to));
     status = n->backend->view_create(n->context, *tensor, to, &layer, tensor, error);
-    if (status == BENCH_OK)
-        add_stage(n, layer, gradient, false, name);
-    return status;
+    return status ? status : bench_network_add_stage(n, layer, gradient, false, error);
 }
 
-/* The dimension that concat or softmax names, counted from the front. */
-static int dimension_of(const struct dlt_node *node, int rank)
+static int add_parameter(struct bench_network *n, const struct dlt_node *node,
+                         struct dlt_error *error)
 {
-    const struct dlt_dim_attributes *a = (const void *)node->attribute;
-
-    return (int)(a->dim < 0 ? a->dim + rank : a->dim);
-}
-
-static int check_node(const struct dlt_graph *graph, const struct dlt_node *node,
-                      const struct dlt_record *record, struct dlt_error *error)
-{
-    const struct dlt_tensor *input = &graph->tensor[node->input[0]];
-
-    if (&graph->node[node->weights_of] != node)
-        return dlt_fail(error, "weights shared between layers cannot be run");
-    if (node->op->class == DLT_OP_SOFTMAX && dimension_of(node, input->rank) != input->rank - 1)
-        return dlt_fail(error, "softmax can be run over the last dimension only");
-    if (record->kind && bench_operands(record) > BENCH_OPERANDS)
-        return dlt_fail(error, "more than %d inputs cannot be run", BENCH_OPERANDS);
-    return 0;
-}
-
-/* A unit of the plan: its inputs in the shapes of its record, its layer, its output in the graph's
- * shape. */
-static int add_unit(struct bench_network *n, const struct dlt_unit *unit, struct dlt_error *error)
-{
-    const struct dlt_node *node = &n->graph->node[unit->node];
-    const struct dlt_record *record = &unit->record;
-    bool elementwise = strcmp(record->kind->name, "elementwise") == 0;
-    bool any = unit->data_gradient || unit->weight_gradient;
-    struct bench_layer_options options = {.copies = 1};
-    struct bench_tensor *input[BENCH_OPERANDS], *output;
-    struct bench_shape own, wanted;
+    struct bench_shape shape = bench_network_shape(n, node->output);
     struct bench_layer *layer;
-    int status = check_node(n->graph, node, record, error);
-
-    if (record->u.rowwise.function == DLT_CONCAT && elementwise)
-        options.axis = dimension_of(node, n->graph->tensor[node->input[0]].rank);
-    for (size_t i = 0; i < node->input_count && status == BENCH_OK; i++) {
-        own = shape_of(&n->graph->tensor[node->input[i]]);
-        input[i] = n->tensor[node->input[i]];
-        if (elementwise || !bench_role_shape(record, BENCH_INPUT, (int)i, &wanted))
-            continue;
-        status = reshape(n, &own, &wanted, unit->data_gradient, node->name, &input[i], error);
-    }
-    if (status == BENCH_OK)
-        status = n->backend->layer_create(n->context, record, &options, input, node->input_count,
-                                          &layer, &output, error);
-    if (status)
-        return status;
-    add_stage(n, layer, unit->data_gradient, unit->weight_gradient, node->name);
-    own = shape_of(&n->graph->tensor[node->output]);
-    if (elementwise || !bench_role_shape(record, BENCH_OUTPUT, 0, &wanted))
-        wanted = own;
-    status = reshape(n, &wanted, &own, any, node->name, &output, error);
-    n->tensor[node->output] = output;
-    return status;
-}
-
-/* A node that runs nothing: another view of its input. */
-static int add_view(struct bench_network *n, const struct dlt_node *node, struct dlt_error *error)
-{
-    struct bench_shape from, to;
-    struct bench_tensor *tensor;
     int status;
 
-    if (node->op->class != DLT_OP_VIEW || node->input_count != 1 || node->output_count != 1)
-        return dlt_fail(error, "%s cannot be run", node->op->name);
-    from = shape_of(&n->graph->tensor[node->input[0]]);
-    to = shape_of(&n->graph->tensor[node->output]);
-    tensor = n->tensor[node->input[0]];
-    status = reshape(n, &from, &to, node->data_gradient, node->name, &tensor, error);
-    n->tensor[node->output] = tensor;
-    return status;
+    if (!n->backend->parameter_create)
+        return dlt_fail(error, "the backend has no parameters as tensors");
+    if (&n->graph->node[node->weights_of] != node) {
+        n->tensor[node->output] = n->tensor[n->graph->node[node->weights_of].output];
+        return BENCH_OK;
+    }
+    status =
+        n->backend->parameter_create(n->context, &shape, &layer, &n->tensor[node->output], error);
+    return status ? status : bench_network_add_stage(n, layer, false, node->weight_gradient, error);
 }
 
 static int add_nodes(struct bench_network *n, struct dlt_error *error)
@@ -166,51 +109,66 @@ static int add_nodes(struct bench_network *n, struct dlt_error *error)
     for (size_t i = 0; i < n->graph->node_count && status == BENCH_OK; i++) {
         const struct dlt_node *node = &n->graph->node[i];
 
-        status = unit_of[i] ? add_unit(n, unit_of[i], error) : add_view(n, node, error);
+        n->node = (int)i;
+        if (unit_of[i])
+            status = bench_network_add_unit(n, unit_of[i], error);
+        else if (node->op->class == DLT_OP_PARAMETER)
+            status = add_parameter(n, node, error);
+        else
+            status = bench_network_add_view(n, node, error);
         if (status)
-            dlt_fail_in(error, "%s: ", node->name);
+            dlt_fail_in(error, "%s (%s): ", node->name, node->op->name);
     }
     free(unit_of);
     return status;
 }
 
+/* Numbers that are given to the network; token ids are the embeddings' own. */
 static int add_inputs(struct bench_network *n, struct dlt_error *error)
 {
     for (size_t i = 0; i < n->graph->input_count; i++) {
-        const struct dlt_tensor *tensor = &n->graph->tensor[n->graph->input[i]];
-        struct bench_shape shape = shape_of(tensor);
-        int status;
+        struct bench_tensor *tensor;
 
-        if (tensor->type != DLT_TENSOR_FLOAT)
-            return dlt_fail(error, "inputs of whole numbers cannot be run");
-        status =
-            n->backend->tensor_create(n->context, &shape, &n->tensor[n->graph->input[i]], error);
-        if (status)
-            return status;
+        if (n->graph->tensor[n->graph->input[i]].type == DLT_TENSOR_FLOAT) {
+            int status = bench_network_tensor(n, n->graph->input[i], &tensor, error);
+
+            if (status)
+                return status;
+        }
     }
     return BENCH_OK;
 }
 
 static int add_losses(struct bench_network *n, struct dlt_error *error)
 {
+    n->node = -1;
     for (size_t i = 0; i < n->graph->output_count; i++) {
         const struct dlt_tensor *output = &n->graph->tensor[n->graph->output[i]];
         struct bench_tensor *scores = n->tensor[n->graph->output[i]];
-        struct bench_shape shape = shape_of(output), flat = {.rank = 2};
+        struct bench_shape shape = bench_network_shape(n, n->graph->output[i]);
+        struct bench_shape flat = {.rank = 2};
         struct bench_layer *layer;
         int status;
 
-        flat.dim[1] = output->dim[output->rank - 1];
+        if (!scores || !output->gradient)
+            continue;
+        flat.dim[1] = shape.dim[shape.rank - 1];
         flat.dim[0] = (int64_t)bench_shape_count(&shape) / flat.dim[1];
-        status = reshape(n, &shape, &flat, true, "loss", &scores, error);
+        status = bench_network_reshape(n, &shape, &flat, true, &scores, error);
         if (status == BENCH_OK)
             status = n->backend->loss_create(n->context, scores, &layer, error);
+        if (status == BENCH_OK)
+            status = bench_network_add_stage(n, layer, false, false, error);
         if (status)
             return status;
-        add_stage(n, layer, false, false, "loss");
         n->stage[n->stage_count - 1].loss = true;
     }
     return BENCH_OK;
+}
+
+static const char *stage_name(const struct bench_network *n, const struct bench_stage *stage)
+{
+    return stage->node < 0 ? "loss" : n->graph->node[stage->node].name;
 }
 
 /* Readers of a tensor come after its maker, so that from the end backwards gradients are there when
@@ -218,12 +176,12 @@ static int add_losses(struct bench_network *n, struct dlt_error *error)
 static int add_backward(struct bench_network *n, struct dlt_error *error)
 {
     for (size_t i = n->stage_count; i-- > 0;) {
-        const struct stage *stage = &n->stage[i];
+        const struct bench_stage *stage = &n->stage[i];
         int status = n->backend->layer_train(stage->layer, stage->data_gradient,
                                              stage->weight_gradient, &n->training, error);
 
         if (status) {
-            dlt_fail_in(error, "%s: ", stage->name);
+            dlt_fail_in(error, "%s: ", stage_name(n, stage));
             return status;
         }
     }
@@ -262,12 +220,12 @@ int bench_network_create(const struct dlbench_backend *backend, struct bench_con
     n->context = context;
     status = lower(n, model, batch, threads, error);
     if (status == BENCH_OK) {
-        size_t layers = LAYERS_OF_A_NODE * n->graph->node_count + 2 * n->graph->output_count;
-
         n->tensor = calloc(n->graph->tensor_count + 1, sizeof(struct bench_tensor *));
-        n->stage = calloc(layers + 1, sizeof *n->stage);
-        status = n->tensor && n->stage ? BENCH_OK : dlt_fail_memory(error);
+        n->node_layer = calloc(n->graph->node_count + 1, sizeof(struct bench_layer *));
+        status = n->tensor && n->node_layer ? BENCH_OK : dlt_fail_memory(error);
     }
+    if (status == BENCH_OK && backend->plan_begin)
+        status = backend->plan_begin(context, error);
     if (status == BENCH_OK)
         status = add_inputs(n, error);
     if (status == BENCH_OK)
@@ -276,6 +234,8 @@ int bench_network_create(const struct dlbench_backend *backend, struct bench_con
         status = add_losses(n, error);
     if (status == BENCH_OK)
         status = add_backward(n, error);
+    if (status == BENCH_OK && backend->plan_end)
+        status = backend->plan_end(context, error);
     if (status)
         bench_network_destroy(n);
     else
@@ -291,6 +251,7 @@ void bench_network_destroy(struct bench_network *network)
     dlt_plan_destroy(network->plan);
     dlt_graph_destroy(network->graph);
     free(network->tensor);
+    free(network->node_layer);
     free(network->stage);
     free(network);
 }
@@ -299,12 +260,12 @@ static int run_stages(struct bench_network *n, enum dlt_pass pass, bool backward
                       struct dlt_error *error)
 {
     for (size_t i = 0; i < n->stage_count; i++) {
-        const struct stage *stage = &n->stage[backwards ? n->stage_count - 1 - i : i];
+        const struct bench_stage *stage = &n->stage[backwards ? n->stage_count - 1 - i : i];
 
         if (stage->loss && pass != DLT_FORWARD)
             continue;
         if (n->backend->run(stage->layer, pass, 1, error))
-            return dlt_fail_in(error, "%s: ", stage->name);
+            return dlt_fail_in(error, "%s: ", stage_name(n, stage));
     }
     return 0;
 }
@@ -339,4 +300,64 @@ double bench_network_loss(const struct bench_network *network)
 double bench_network_memory(const struct bench_network *network)
 {
     return network->backend->memory(network->context);
+}
+
+double bench_network_least_memory(const struct bench_network *network)
+{
+    return network->backend->memory_least ? network->backend->memory_least(network->context) : 0;
+}
+
+/* One pass of one stage between two marks. */
+static int time_stage(struct bench_network *n, const struct bench_stage *stage, enum dlt_pass pass,
+                      double *sum_s, struct dlt_error *error)
+{
+    const struct dlbench_backend *backend = n->backend;
+    double seconds;
+
+    if (stage->loss && pass != DLT_FORWARD)
+        return 0;
+    if (backend->mark(n->context, 0, error) || backend->run(stage->layer, pass, 1, error) ||
+        backend->mark(n->context, 1, error) || backend->between(n->context, 0, 1, &seconds, error))
+        return dlt_fail_in(error, "%s: ", stage_name(n, stage));
+    *sum_s += seconds;
+    return 0;
+}
+
+int bench_network_profile(struct bench_network *n, struct dlt_error *error)
+{
+    for (size_t i = 0; i < n->stage_count; i++)
+        if (time_stage(n, &n->stage[i], DLT_FORWARD, &n->stage[i].forward_s, error))
+            return -1;
+    for (size_t i = n->stage_count; i-- > 0;)
+        if (time_stage(n, &n->stage[i], DLT_BACKWARD, &n->stage[i].backward_s, error))
+            return -1;
+    for (size_t i = 0; i < n->stage_count; i++)
+        if (time_stage(n, &n->stage[i], DLT_UPDATE, &n->stage[i].update_s, error))
+            return -1;
+    n->profiled++;
+    return 0;
+}
+
+size_t bench_network_op_count(const struct bench_network *n)
+{
+    return n->graph->node_count + 1;
+}
+
+struct bench_network_op bench_network_op_at(const struct bench_network *n, size_t index)
+{
+    bool loss = index == n->graph->node_count;
+    double steps = n->profiled > 0 ? n->profiled : 1;
+    struct bench_network_op op = {.name = loss ? "loss" : n->graph->node[index].name,
+                                  .op = loss ? "loss" : n->graph->node[index].op->name};
+
+    for (size_t i = 0; i < n->stage_count; i++) {
+        const struct bench_stage *stage = &n->stage[i];
+
+        if (stage->node != (loss ? -1 : (int)index))
+            continue;
+        op.forward_s += stage->forward_s / steps;
+        op.backward_s += stage->backward_s / steps;
+        op.update_s += stage->update_s / steps;
+    }
+    return op;
 }

@@ -13,7 +13,8 @@ struct bench_network;
  * Builds the layers of a training step (forward, cross-entropy on every output, backward, update)
  * in the backend's context, which has to be empty. model, graph and plan of the network stay owned
  * by it. The model's precision has to be float32.
- * Returns an enum bench_status; the sentence names the layer.
+ * Token ids are random, masks random numbers. Returns an enum bench_status; the sentence names the
+ * layer.
  */
 int bench_network_create(const struct dlbench_backend *backend, struct bench_context *context,
                          const struct dlt_model *model, int64_t batch, int threads,
@@ -32,8 +33,21 @@ int bench_network_step(struct bench_network *network, struct bench_step_times *t
 
 /* Mean loss of the last step. */
 double bench_network_loss(const struct bench_network *network);
-/* Bytes that the backend holds for it. */
+/* Bytes that the backend holds for it, and the least that any plan could (0: unknown). */
 double bench_network_memory(const struct bench_network *network);
+double bench_network_least_memory(const struct bench_network *network);
+
+/* Runs one more step, timing each operator; times add up over calls. Waits for each of them, so
+ * that the sum is more than a step takes. */
+int bench_network_profile(struct bench_network *network, struct dlt_error *error);
+
+/* One node of the graph; the last one is the loss. Seconds of a step. */
+struct bench_network_op {
+    const char *name, *op;
+    double forward_s, backward_s, update_s;
+};
+size_t bench_network_op_count(const struct bench_network *network);
+struct bench_network_op bench_network_op_at(const struct bench_network *network, size_t index);
 
 /* The learning rate of an untuned training: small, so that no network runs into infinities, whose
  * arithmetic may take another time. */

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "reference_sequence.h"
 #include "reference_spatial.h"
-#include "shapes.h"
 
 static const double epsilon = 1e-5; /* of both norms */
 
@@ -22,10 +22,10 @@ static void dense(const struct dlt_record *record, struct bench_arrays *a)
 
     for (int64_t i = 0; i < m && is_forward(record); i++) {
         for (int64_t j = 0; j < n; j++) {
-            double sum = a->bias ? a->bias[j] : 0;
+            double sum = a->bias[0] ? a->bias[0][j] : 0;
 
             for (int64_t l = 0; l < k; l++)
-                sum += a->input[0][i * k + l] * a->weight[j * k + l];
+                sum += a->input[0][i * k + l] * a->weight[0][j * k + l];
             a->output[i * n + j] = sum;
         }
     }
@@ -33,13 +33,13 @@ static void dense(const struct dlt_record *record, struct bench_arrays *a)
         for (int64_t j = 0; j < n; j++) {
             double g = a->output_gradient[i * n + j];
 
-            if (a->bias_gradient)
-                a->bias_gradient[j] += g;
+            if (a->bias_gradient[0])
+                a->bias_gradient[0][j] += g;
             for (int64_t l = 0; l < k; l++) {
                 if (a->input_gradient[0])
-                    a->input_gradient[0][i * k + l] += g * a->weight[j * k + l];
-                if (a->weight_gradient)
-                    a->weight_gradient[j * k + l] += g * a->input[0][i * k + l];
+                    a->input_gradient[0][i * k + l] += g * a->weight[0][j * k + l];
+                if (a->weight_gradient[0])
+                    a->weight_gradient[0][j * k + l] += g * a->input[0][i * k + l];
             }
         }
     }
@@ -87,17 +87,17 @@ static void normalise(const struct dlt_record *record, struct bench_arrays *a, i
         int64_t p = parameter(set, i);
 
         if (is_forward(record)) {
-            a->output[at(record, set, i)] = x * a->weight[p] + a->bias[p];
+            a->output[at(record, set, i)] = x * a->weight[0][p] + a->bias[0][p];
             continue;
         }
-        a->weight_gradient[p] += a->output_gradient[at(record, set, i)] * x;
-        a->bias_gradient[p] += a->output_gradient[at(record, set, i)];
-        sum_g += a->output_gradient[at(record, set, i)] * a->weight[p];
-        sum_gx += a->output_gradient[at(record, set, i)] * a->weight[p] * x;
+        a->weight_gradient[0][p] += a->output_gradient[at(record, set, i)] * x;
+        a->bias_gradient[0][p] += a->output_gradient[at(record, set, i)];
+        sum_g += a->output_gradient[at(record, set, i)] * a->weight[0][p];
+        sum_gx += a->output_gradient[at(record, set, i)] * a->weight[0][p] * x;
     }
     for (int64_t i = 0; i < count && !is_forward(record); i++) {
         double x = (a->input[0][at(record, set, i)] - mean) * inverse;
-        double g = a->output_gradient[at(record, set, i)] * a->weight[parameter(set, i)];
+        double g = a->output_gradient[at(record, set, i)] * a->weight[0][parameter(set, i)];
 
         a->input_gradient[0][at(record, set, i)] =
             inverse * (g - (sum_g + x * sum_gx) / (double)count);
@@ -210,6 +210,40 @@ static struct value function_at(enum dlt_function function, double x, double y)
         return (struct value){x * y, y, x};
     case DLT_DIV:
         return (struct value){x / y, 1 / y, -x / (y * y)};
+    case DLT_SILU:
+        s = 1 / (1 + exp(-x));
+        return (struct value){x * s, s * (1 + x * (1 - s)), 0};
+    case DLT_HARDSWISH:
+        s = fmin(fmax(x / 6 + 0.5, 0), 1);
+        return (struct value){x * s, s + (s > 0 && s < 1 ? x / 6 : 0), 0};
+    case DLT_HARDSIGMOID:
+        s = fmin(fmax(x / 6 + 0.5, 0), 1);
+        return (struct value){s, s > 0 && s < 1 ? 1.0 / 6 : 0, 0};
+    case DLT_HARDTANH:
+        return (struct value){fmin(fmax(x, -1), 1), x > -1 && x < 1, 0};
+    case DLT_LEAKY_RELU:
+        return (struct value){x > 0 ? x : 0.01 * x, x > 0 ? 1 : 0.01, 0};
+    case DLT_ELU:
+        return (struct value){x > 0 ? x : expm1(x), x > 0 ? 1 : exp(x), 0};
+    case DLT_SOFTPLUS:
+        return (struct value){log1p(exp(x)), 1 / (1 + exp(-x)), 0};
+    case DLT_MISH:
+        s = tanh(log1p(exp(x)));
+        return (struct value){x * s, s + x * (1 - s * s) / (1 + exp(-x)), 0};
+    case DLT_EXP:
+        return (struct value){exp(x), exp(x), 0};
+    case DLT_LOG:
+        return (struct value){log(x), 1 / x, 0};
+    case DLT_SQRT:
+        return (struct value){sqrt(x), 0.5 / sqrt(x), 0};
+    case DLT_ERF:
+        return (struct value){erf(x), 2 / sqrt(M_PI) * exp(-x * x), 0};
+    case DLT_ABS:
+        return (struct value){fabs(x), x > 0 ? 1 : -1, 0};
+    case DLT_MAXIMUM:
+        return (struct value){fmax(x, y), x > y, x <= y};
+    case DLT_COPY:
+        return (struct value){x, 1, 0};
     case DLT_DROPOUT: /* y: the mask */
         return (struct value){x * y, y, 0};
     default:
@@ -263,6 +297,62 @@ static void elementwise(const struct dlt_record *record, struct bench_arrays *a)
     }
 }
 
+/* ---- kinds whose gradients are taken by central differences of forward ---- */
+
+typedef void forward_of(const struct dlt_record *record, struct bench_arrays *a);
+
+static double objective(const struct dlt_record *record, struct bench_arrays *a,
+                        forward_of *forward, size_t outputs)
+{
+    double sum = 0;
+
+    memset(a->output, 0, outputs * sizeof *a->output);
+    forward(record, a);
+    for (size_t i = 0; i < outputs; i++)
+        sum += a->output[i] * a->output_gradient[i];
+    return sum;
+}
+
+/* Central differences of a step whose error is far below float32's rounding. */
+static void differentiate(const struct dlt_record *record, struct bench_arrays *a,
+                          forward_of *forward, enum bench_role role, int index, double *values,
+                          double *gradient)
+{
+    const double step = 1e-4;
+    struct bench_shape shape, output;
+    size_t outputs;
+
+    if (!gradient || !bench_role_shape(record, role, index, &shape))
+        return;
+    bench_role_shape(record, BENCH_OUTPUT, 0, &output);
+    outputs = bench_shape_count(&output);
+    for (size_t i = 0; i < bench_shape_count(&shape); i++) {
+        double value = values[i], above, below;
+
+        values[i] = value + step;
+        above = objective(record, a, forward, outputs);
+        values[i] = value - step;
+        below = objective(record, a, forward, outputs);
+        values[i] = value;
+        gradient[i] = (above - below) / (2 * step);
+    }
+}
+
+static void by_differences(const struct dlt_record *record, struct bench_arrays *a,
+                           forward_of *forward)
+{
+    if (is_forward(record)) {
+        forward(record, a);
+        return;
+    }
+    for (int i = 0; i < bench_operands(record); i++)
+        differentiate(record, a, forward, BENCH_INPUT, i, a->input[i], a->input_gradient[i]);
+    for (int i = 0; i < BENCH_WEIGHTS; i++) {
+        differentiate(record, a, forward, BENCH_WEIGHT, i, a->weight[i], a->weight_gradient[i]);
+        differentiate(record, a, forward, BENCH_BIAS, i, a->bias[i], a->bias_gradient[i]);
+    }
+}
+
 static const double momentum = 0.9, beta1 = 0.9, beta2 = 0.999, decay = 0.01, rho = 0.9,
                     alpha = 0.99;
 
@@ -311,16 +401,17 @@ static void update(const struct dlt_record *record, double learning_rate, struct
     for (int64_t i = 0; i < count; i++) {
         double *s = a->state[0] ? &a->state[0][i] : &unused;
         double *t = a->state[1] ? &a->state[1][i] : &unused;
-        double step = optimizer_step(record->optimizer, a->weight[i], a->weight_gradient[i], s, t);
+        double step =
+            optimizer_step(record->optimizer, a->weight[0][i], a->weight_gradient[0][i], s, t);
 
-        weights += a->weight[i] * a->weight[i];
+        weights += a->weight[0][i] * a->weight[0][i];
         steps += step * step;
-        a->weight_gradient[i] = step;
+        a->weight_gradient[0][i] = step;
     }
     if (record->optimizer == DLT_LAMB)
         trust = sqrt(weights / steps);
     for (int64_t i = 0; i < count; i++)
-        a->weight[i] -= learning_rate * trust * a->weight_gradient[i];
+        a->weight[0][i] -= learning_rate * trust * a->weight_gradient[0][i];
 }
 
 bool bench_reference(const struct dlt_record *record, double learning_rate,
@@ -333,14 +424,36 @@ bool bench_reference(const struct dlt_record *record, double learning_rate,
         {"conv1d", bench_reference_convolution},
         {"conv2d", bench_reference_convolution},
         {"conv3d", bench_reference_convolution},
+        {"max_pool1d", bench_reference_pool},
+        {"avg_pool1d", bench_reference_pool},
         {"max_pool2d", bench_reference_pool},
         {"avg_pool2d", bench_reference_pool},
+        {"max_pool3d", bench_reference_pool},
+        {"avg_pool3d", bench_reference_pool},
         {"dense", dense},
         {"bmm", bmm},
         {"batch_norm", batch_norm},
         {"layer_norm", layer_norm},
         {"softmax", softmax},
         {"elementwise", elementwise},
+    };
+    static const struct {
+        const char *kind;
+        forward_of *forward;
+    } forwards[] = {
+        {"conv_transpose1d", bench_reference_transposed},
+        {"conv_transpose2d", bench_reference_transposed},
+        {"conv_transpose3d", bench_reference_transposed},
+        {"upsample", bench_reference_upsample},
+        {"group_norm", bench_reference_group_norm},
+        {"rms_norm", bench_reference_rms_norm},
+        {"cross_entropy", bench_reference_cross_entropy},
+        {"reduction", bench_reference_reduction},
+        {"embedding", bench_reference_embedding},
+        {"scaled_dot_product_attention", bench_reference_attention},
+        {"rnn", bench_reference_recurrent},
+        {"gru", bench_reference_recurrent},
+        {"lstm", bench_reference_recurrent},
     };
 
     if (strcmp(record->kind->name, "optimizer_update") == 0) {
@@ -350,6 +463,12 @@ bool bench_reference(const struct dlt_record *record, double learning_rate,
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (strcmp(kinds[i].kind, record->kind->name) == 0) {
             kinds[i].compute(record, arrays);
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof forwards / sizeof *forwards; i++) {
+        if (strcmp(forwards[i].kind, record->kind->name) == 0) {
+            by_differences(record, arrays, forwards[i].forward);
             return true;
         }
     }

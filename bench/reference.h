@@ -6,12 +6,13 @@
 #define DLBENCH_REFERENCE_H
 
 #include "backend.h"
+#include "shapes.h"
 
 /* Arrays by role, in the canonical order of shapes.h; NULL where the record has none. */
 struct bench_arrays {
     double *input[BENCH_OPERANDS], *input_gradient[BENCH_OPERANDS];
-    double *weight, *bias, *output, *mask, *state[2];
-    double *weight_gradient, *bias_gradient, *output_gradient;
+    double *weight[BENCH_WEIGHTS], *bias[BENCH_WEIGHTS], *output, *mask, *state[2];
+    double *weight_gradient[BENCH_WEIGHTS], *bias_gradient[BENCH_WEIGHTS], *output_gradient;
 };
 
 /*

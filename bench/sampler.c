@@ -13,7 +13,7 @@
 enum { MOST_TURNS = 64, ATTEMPTS = 64 };
 
 #define TWO_PASSES {DLT_FORWARD, DLT_BACKWARD_DATA}, 2
-#define NORM       {DLT_FORWARD, DLT_BACKWARD}, 2
+#define WHOLE      {DLT_FORWARD, DLT_BACKWARD}, 2
 #define WEIGHTED   {DLT_FORWARD, DLT_BACKWARD_DATA, DLT_BACKWARD_WEIGHT}, 3
 
 /* One operator: its share of the samples, its passes, and its log-uniform draw. */
@@ -26,14 +26,14 @@ static const struct row {
 } rows[] = {
     {"conv2d", 9, WEIGHTED, bench_draw_convolution},
     {"dense", 4, WEIGHTED, bench_draw_dense},
-    {"batch_norm", 3, NORM, bench_draw_batch_norm},
+    {"batch_norm", 3, WHOLE, bench_draw_batch_norm},
     {"elementwise", 5, TWO_PASSES, bench_draw_elementwise},
     {"max_pool2d", 2, TWO_PASSES, bench_draw_pool},
     {"avg_pool2d", 1, TWO_PASSES, bench_draw_pool},
     {"optimizer_update", 2, {DLT_UPDATE}, 1, bench_draw_update},
     {"softmax", 1, TWO_PASSES, bench_draw_rows},
-    {"layer_norm", 1, NORM, bench_draw_rows},
-    {"bmm", 1, TWO_PASSES, bench_draw_bmm},
+    {"layer_norm", 1, WHOLE, bench_draw_rows},
+    {"bmm", 1, WHOLE, bench_draw_bmm},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shapes.h"
 
+#include <math.h>
 #include <string.h>
 
 static bool is_kind(const struct dlt_record *record, const char *name)
@@ -49,7 +50,7 @@ static bool spatial_shape(const struct dlt_record *record, enum bench_role role,
                           struct bench_shape *shape)
 {
     const struct dlt_spatial *s = &record->u.spatial;
-    bool norm = is_kind(record, "batch_norm");
+    bool norm = is_kind(record, "batch_norm") || is_kind(record, "group_norm");
     bool convolution = strncmp(record->kind->name, "conv", 4) == 0;
 
     switch (role) {
@@ -119,8 +120,16 @@ static bool rowwise_shape(const struct dlt_record *record, enum bench_role role,
     const struct dlt_rowwise *r = &record->u.rowwise;
     bool elementwise = is_kind(record, "elementwise");
 
-    if (role == BENCH_WEIGHT || role == BENCH_BIAS)
+    if (role == BENCH_WEIGHT)
+        return (is_kind(record, "layer_norm") || is_kind(record, "rms_norm")) &&
+               vector(shape, r->columns);
+    if (role == BENCH_BIAS)
         return is_kind(record, "layer_norm") && vector(shape, r->columns);
+    if (is_kind(record, "cross_entropy") && role != BENCH_INPUT)
+        return (role == BENCH_OUTPUT || role == BENCH_MASK) &&
+               vector(shape, role == BENCH_MASK ? r->rows : 1);
+    if (is_kind(record, "reduction") && role == BENCH_OUTPUT)
+        return vector(shape, r->rows);
     if (role == BENCH_MASK && !(elementwise && r->function == DLT_DROPOUT))
         return false;
     matrix(shape, r->rows, r->columns);
@@ -131,6 +140,74 @@ static bool rowwise_shape(const struct dlt_record *record, enum bench_role role,
         *side = index == r->operands - 1 ? *side - part * (r->operands - 1) : part;
     }
     return role == BENCH_INPUT || role == BENCH_OUTPUT || role == BENCH_MASK;
+}
+
+static bool upsample_shape(const struct dlt_record *record, enum bench_role role,
+                           struct bench_shape *shape)
+{
+    const struct dlt_rowwise *r = &record->u.rowwise;
+    int64_t plane = role == BENCH_INPUT ? r->operands : r->columns;
+    int64_t side = (int64_t)sqrt((double)plane);
+    int64_t other = (int64_t)sqrt((double)(role == BENCH_INPUT ? r->columns : r->operands));
+    bool squares = side * side == plane && other * other == r->operands + r->columns - plane;
+
+    *shape = (struct bench_shape){4, {1, r->rows, squares ? side : 1, squares ? side : plane}};
+    return role == BENCH_INPUT || role == BENCH_OUTPUT;
+}
+
+static bool embedding_shape(const struct dlt_record *record, enum bench_role role,
+                            struct bench_shape *shape)
+{
+    const struct dlt_matmul *m = &record->u.matmul;
+
+    switch (role) {
+    case BENCH_WEIGHT:
+        return matrix(shape, m->k, m->n);
+    case BENCH_OUTPUT:
+        return matrix(shape, m->m, m->n);
+    case BENCH_MASK:
+        return vector(shape, m->m);
+    default:
+        return false;
+    }
+}
+
+static bool attention_shape(const struct dlt_record *record, enum bench_role role, int index,
+                            struct bench_shape *shape)
+{
+    const struct dlt_attention *a = &record->u.attention;
+    bool key = role == BENCH_INPUT && index > 0;
+
+    *shape = (struct bench_shape){
+        3, {a->batch * a->heads, key ? a->key_length : a->query_length, a->head_size}};
+    return role == BENCH_INPUT || role == BENCH_OUTPUT;
+}
+
+static bool recurrent_shape(const struct dlt_record *record, enum bench_role role, int index,
+                            struct bench_shape *shape)
+{
+    const struct dlt_recurrent *r = &record->u.recurrent;
+    int64_t directions = r->bidirectional ? 2 : 1;
+    int64_t gates = is_kind(record, "lstm") ? 4 : is_kind(record, "gru") ? 3 : 1;
+    int64_t in = index > 1 ? r->hidden_size * directions : r->in_features;
+
+    switch (role) {
+    case BENCH_INPUT:
+        *shape = (struct bench_shape){3, {r->length, r->batch, r->in_features}};
+        return true;
+    case BENCH_OUTPUT:
+        *shape = (struct bench_shape){3, {r->length, r->batch, r->hidden_size * directions}};
+        return true;
+    case BENCH_WEIGHT:
+        *shape = (struct bench_shape){
+            5, {1, directions, index % 2 ? r->hidden_size : in, gates, r->hidden_size}};
+        return index < 2 * r->num_layers;
+    case BENCH_BIAS:
+        *shape = (struct bench_shape){4, {1, directions, gates + (gates == 3), r->hidden_size}};
+        return index < r->num_layers;
+    default:
+        return false;
+    }
 }
 
 static bool update_shape(const struct dlt_record *record, enum bench_role role, int index,
@@ -171,7 +248,16 @@ int bench_operands(const struct dlt_record *record)
         return 2;
     if (is_kind(record, "elementwise"))
         return (int)record->u.rowwise.operands;
-    return is_kind(record, "optimizer_update") ? 0 : 1;
+    if (is_kind(record, "scaled_dot_product_attention"))
+        return 3;
+    return is_kind(record, "optimizer_update") || is_kind(record, "embedding") ? 0 : 1;
+}
+
+/* Whether the record has more than one array of a role that is not an input. */
+static bool has_several(const struct dlt_record *record)
+{
+    return is_kind(record, "optimizer_update") || is_kind(record, "lstm") ||
+           is_kind(record, "gru") || is_kind(record, "rnn");
 }
 
 bool bench_role_shape(const struct dlt_record *record, enum bench_role role, int index,
@@ -181,6 +267,8 @@ bool bench_role_shape(const struct dlt_record *record, enum bench_role role, int
     memset(shape, 0, sizeof *shape);
     if (role == BENCH_INPUT && index >= bench_operands(record))
         return false;
+    if (index > 0 && (role == BENCH_WEIGHT || role == BENCH_BIAS) && !has_several(record))
+        return false;
     if (record->kind->dims > 0)
         return spatial_shape(record, role, shape);
     if (is_kind(record, "dense"))
@@ -189,5 +277,13 @@ bool bench_role_shape(const struct dlt_record *record, enum bench_role role, int
         return bmm_shape(record, role, index, shape);
     if (is_kind(record, "optimizer_update"))
         return update_shape(record, role, index, shape);
+    if (is_kind(record, "upsample"))
+        return upsample_shape(record, role, shape);
+    if (is_kind(record, "embedding"))
+        return embedding_shape(record, role, shape);
+    if (is_kind(record, "scaled_dot_product_attention"))
+        return attention_shape(record, role, index, shape);
+    if (is_kind(record, "lstm") || is_kind(record, "gru") || is_kind(record, "rnn"))
+        return recurrent_shape(record, role, index, shape);
     return rowwise_shape(record, role, index, shape);
 }

@@ -9,7 +9,7 @@
 #include "reference.h"
 #include "shapes.h"
 
-enum { ARRAYS = 2 * BENCH_OPERANDS + 16 };
+enum { ARRAYS = 2 * BENCH_OPERANDS + 4 * BENCH_WEIGHTS + 16 };
 
 /* One array: where it stands in struct bench_arrays, and what the pass does with it. */
 struct array {
@@ -34,9 +34,9 @@ static double **place(struct bench_arrays *a, enum bench_role role, int index)
     case BENCH_INPUT_GRADIENT:
         return &a->input_gradient[index];
     case BENCH_WEIGHT:
-        return &a->weight;
+        return &a->weight[index];
     case BENCH_BIAS:
-        return &a->bias;
+        return &a->bias[index];
     case BENCH_OUTPUT:
         return &a->output;
     case BENCH_MASK:
@@ -44,9 +44,9 @@ static double **place(struct bench_arrays *a, enum bench_role role, int index)
     case BENCH_STATE:
         return &a->state[index];
     case BENCH_WEIGHT_GRADIENT:
-        return &a->weight_gradient;
+        return &a->weight_gradient[index];
     case BENCH_BIAS_GRADIENT:
-        return &a->bias_gradient;
+        return &a->bias_gradient[index];
     default:
         return &a->output_gradient;
     }
@@ -109,7 +109,9 @@ static int add_array(struct comparison *c, const struct dlt_record *record, enum
     bool read, written;
 
     usage(record, role, &read, &written);
-    if ((!read && !written) || !bench_role_shape(record, role, index, &shape))
+    /* The output is where differences of forward passes are computed. */
+    if ((!read && !written && role != BENCH_OUTPUT) ||
+        !bench_role_shape(record, role, index, &shape))
         return 0;
     *array = (struct array){role, index, read, written, NULL, NULL, bench_shape_count(&shape)};
     array->expected = calloc(array->count, sizeof *array->expected);
@@ -131,6 +133,10 @@ static int list_arrays(struct comparison *c, const struct dlt_record *record,
             indices = bench_operands(record);
         if (role == BENCH_STATE)
             indices = 2;
+        if (record->pass != DLT_UPDATE &&
+            (role == BENCH_WEIGHT || role == BENCH_BIAS || role == BENCH_WEIGHT_GRADIENT ||
+             role == BENCH_BIAS_GRADIENT))
+            indices = BENCH_WEIGHTS;
         for (int index = 0; index < indices; index++)
             if (add_array(c, record, (enum bench_role)role, index, error))
                 return -1;

@@ -28,6 +28,8 @@ struct example {
     struct dlt_spatial s;
     struct dlt_matmul m;
     struct dlt_rowwise r;
+    struct dlt_attention a;
+    struct dlt_recurrent n;
 };
 
 #define SPATIAL(...) .s = {__VA_ARGS__}
@@ -93,10 +95,55 @@ static const struct example examples[] = {
     {"batch_norm", "64 channels",
      SPATIAL(.batch = 5, .in_channels = 64, .groups = 1, .training = 1, .in_size = SQUARE(6),
              .kernel = SQUARE(1), .stride = SQUARE(1), .dilation = SQUARE(1))},
+    {"conv_transpose2d", "3x3, stride 2, padding 1",
+     SPATIAL(.batch = 2, .in_channels = 4, .out_channels = 6, .groups = 1, .bias = 1,
+             .in_size = SQUARE(5), .kernel = SQUARE(3), .stride = SQUARE(2), .dilation = SQUARE(1),
+             .padding = PAD(1), .out_size = {10, 10, 1})},
+    {"conv_transpose2d", "2x2, stride 2, 2 groups",
+     SPATIAL(.batch = 2, .in_channels = 4, .out_channels = 8, .groups = 2, .in_size = SQUARE(4),
+             .kernel = SQUARE(2), .stride = SQUARE(2), .dilation = SQUARE(1),
+             .out_size = {8, 8, 1})},
+    {"conv_transpose1d", "length 12",
+     SPATIAL(.batch = 2, .in_channels = 3, .out_channels = 4, .groups = 1, .bias = 1,
+             .in_size = {12, 1, 1}, .kernel = {4, 1, 1}, .stride = {2, 1, 1}, .dilation = {1, 1, 1},
+             .padding = {{1, 1}}, .out_size = {24, 1, 1})},
+    {"conv_transpose3d", "3x3x4",
+     SPATIAL(.batch = 1, .in_channels = 2, .out_channels = 3, .groups = 1, .in_size = {3, 3, 4},
+             .kernel = SQUARE(2), .stride = SQUARE(2), .dilation = SQUARE(1),
+             .out_size = {6, 6, 8})},
+    {"max_pool1d", "3, stride 2",
+     SPATIAL(.batch = 2, .in_channels = 16, .groups = 1, .in_size = {15, 1, 1}, .kernel = {3, 1, 1},
+             .stride = {2, 1, 1}, .dilation = {1, 1, 1})},
+    {"avg_pool1d", "3, stride 2",
+     SPATIAL(.batch = 2, .in_channels = 16, .groups = 1, .in_size = {15, 1, 1}, .kernel = {3, 1, 1},
+             .stride = {2, 1, 1}, .dilation = {1, 1, 1})},
+    {"max_pool3d", "2x2x2",
+     SPATIAL(.batch = 2, .in_channels = 6, .groups = 1, .in_size = {4, 6, 8}, .kernel = SQUARE(2),
+             .stride = SQUARE(2), .dilation = SQUARE(1))},
+    {"avg_pool3d", "2x2x2",
+     SPATIAL(.batch = 2, .in_channels = 6, .groups = 1, .in_size = {4, 6, 8}, .kernel = SQUARE(2),
+             .stride = SQUARE(2), .dilation = SQUARE(1))},
+    {"group_norm", "4 groups of 3 channels",
+     SPATIAL(.batch = 2, .in_channels = 12, .groups = 4, .in_size = SQUARE(4), .kernel = SQUARE(1),
+             .stride = SQUARE(1), .dilation = SQUARE(1))},
     {"dense", "bias", .m = {1, 17, 30, 50, 1}},
     {"dense", "one row", .m = {1, 1, 100, 64, 0}},
     {"bmm", "rectangular", .m = {6, 9, 17, 11, 0}},
     {"layer_norm", "48 columns", .r = {0, 1, 13, 48}},
+    {"rms_norm", "32 columns", .r = {0, 1, 7, 32}},
+    {"cross_entropy", "21 classes", .r = {0, 1, 13, 21}},
+    {"reduction", "37 columns", .r = {0, 1, 13, 37}},
+    {"upsample", "nearest, 4x4 to 8x8", .r = {DLT_NEAREST, 16, 6, 64}},
+    {"upsample", "bilinear, 4x4 to 8x8", .r = {DLT_BILINEAR, 16, 6, 64}},
+    {"embedding", "20 of 11 entries", .m = {1, 20, 9, 11, 0}},
+    {"scaled_dot_product_attention", "4 heads", .a = {2, 4, 7, 9, 8, 0}},
+    {"scaled_dot_product_attention", "causal", .a = {1, 2, 9, 9, 16, 1}},
+    {"rnn", "length 5", .n = {3, 5, 6, 8, 8, 1, 0, 1}},
+    {"rnn", "2 layers, bidirectional", .n = {2, 4, 6, 5, 5, 2, 1, 1}},
+    {"gru", "length 5", .n = {3, 5, 6, 8, 8, 1, 0, 1}},
+    {"gru", "2 layers, bidirectional", .n = {2, 4, 6, 5, 5, 2, 1, 1}},
+    {"lstm", "length 5", .n = {3, 5, 6, 8, 8, 1, 0, 1}},
+    {"lstm", "2 layers, bidirectional", .n = {2, 4, 6, 5, 5, 2, 1, 1}},
     {"softmax", "101 columns", .r = {0, 1, 13, 101}},
     {"elementwise", "relu", .r = {DLT_RELU, 1, 7, 129}},
     {"elementwise", "relu6", .r = {DLT_RELU6, 1, 7, 129}},
@@ -109,6 +156,21 @@ static const struct example examples[] = {
     {"elementwise", "mul", .r = {DLT_MUL, 2, 7, 129}},
     {"elementwise", "div", .r = {DLT_DIV, 2, 7, 129}},
     {"elementwise", "dropout", .r = {DLT_DROPOUT, 1, 7, 129}},
+    {"elementwise", "silu", .r = {DLT_SILU, 1, 7, 129}},
+    {"elementwise", "hardswish", .r = {DLT_HARDSWISH, 1, 7, 129}},
+    {"elementwise", "hardsigmoid", .r = {DLT_HARDSIGMOID, 1, 7, 129}},
+    {"elementwise", "hardtanh", .r = {DLT_HARDTANH, 1, 7, 129}},
+    {"elementwise", "leaky_relu", .r = {DLT_LEAKY_RELU, 1, 7, 129}},
+    {"elementwise", "elu", .r = {DLT_ELU, 1, 7, 129}},
+    {"elementwise", "softplus", .r = {DLT_SOFTPLUS, 1, 7, 129}},
+    {"elementwise", "mish", .r = {DLT_MISH, 1, 7, 129}},
+    {"elementwise", "exp", .r = {DLT_EXP, 1, 7, 129}},
+    {"elementwise", "log", .r = {DLT_LOG, 1, 7, 129}},
+    {"elementwise", "sqrt", .r = {DLT_SQRT, 1, 7, 129}},
+    {"elementwise", "erf", .r = {DLT_ERF, 1, 7, 129}},
+    {"elementwise", "abs", .r = {DLT_ABS, 1, 7, 129}},
+    {"elementwise", "maximum", .r = {DLT_MAXIMUM, 2, 7, 129}},
+    {"elementwise", "copy", .r = {DLT_COPY, 1, 7, 129}},
     {"elementwise", "concat of 3", .r = {DLT_CONCAT, 3, 31, 40}},
     {"elementwise", "concat of 4, columns", .r = {DLT_CONCAT, 4, 2, 150}},
 };
@@ -151,6 +213,10 @@ static void check_examples(const struct bench_session *session, struct tally *ta
             record.u.spatial = e->s;
         else if (e->m.n > 0)
             record.u.matmul = e->m;
+        else if (e->a.batch > 0)
+            record.u.attention = e->a;
+        else if (e->n.batch > 0)
+            record.u.recurrent = e->n;
         else
             record.u.rowwise = e->r;
         for (int layout = 0; layout < (record.kind->dims > 0 ? DLT_LAYOUTS : 1); layout++) {

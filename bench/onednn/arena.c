@@ -27,16 +27,22 @@ void bench_arena_close(struct bench_arena *arena)
     memset(arena, 0, sizeof *arena);
 }
 
-void *bench_arena_take(struct bench_arena *arena, size_t size)
+size_t bench_arena_round(size_t size)
 {
     /* Odd multiples of a cache line between arrays, so that equal arrays do not fall into the same
      * sets of the caches. */
     size_t rounded;
-    void *memory;
 
     if (__builtin_add_overflow(size, (size_t)127, &rounded))
-        return NULL;
-    rounded = (rounded & ~(size_t)63) | 64;
+        return SIZE_MAX;
+    return (rounded & ~(size_t)63) | 64;
+}
+
+void *bench_arena_take(struct bench_arena *arena, size_t size)
+{
+    size_t rounded = bench_arena_round(size);
+    void *memory;
+
     if (rounded > arena->size - arena->used)
         return NULL;
     memory = arena->base + arena->used;
@@ -86,4 +92,6 @@ void bench_release(struct bench_context *context)
         owned->destroy(owned->object);
     }
     context->arena.used = 0;
+    free(context->plan.buffer);
+    memset(&context->plan, 0, sizeof context->plan);
 }

@@ -1,36 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* add, sub, mul, div of two tensors. */
+/* add, sub, mul, div of two tensors of one shape; other shapes are function.c's. */
 #include <string.h>
 
 #include "onednn.h"
+
+static bool same_shapes(const struct bench_layer *layer)
+{
+    const struct bench_shape *a, *b;
+
+    if (layer->standalone)
+        return true;
+    a = &layer->input[0]->shape;
+    b = &layer->input[1]->shape;
+    return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof(int64_t) * (size_t)a->rank) == 0;
+}
 
 /* Both operands in the first one's layout. A quotient of what pads a layout is not a number, so
  * quotients are taken of row-major arrays. */
 int bench_binary_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     enum dlt_function function = (enum dlt_function)layer->record.u.rowwise.function;
-    dnnl_memory_desc_t md = bench_given_layout(layer);
     struct bench_buffer *left, *right;
     dnnl_primitive_desc_t pd;
+    bench_md md;
     int status;
 
+    if (!same_shapes(layer))
+        return bench_function_forward(layer, error);
+    md = bench_given_layout(layer);
     if (function == DLT_DIV)
-        md = bench_md_plain(md.ndims, md.dims);
-    if (!layer->standalone) {
-        const struct bench_shape *a = &layer->input[0]->shape, *b = &layer->input[1]->shape;
-
-        if (a->rank != b->rank || memcmp(a->dim, b->dim, sizeof(int64_t) * (size_t)a->rank) != 0)
-            return dlt_fail(error, "%s of operands of different shapes cannot be run by onednn",
-                            dlt_function_names[function]);
-    }
-    status = bench_input(layer, 0, &md, &left, error);
+        md = bench_md_flat(layer->context, md);
+    status = bench_input(layer, 0, md, &left, error);
     if (status == BENCH_OK)
-        status = bench_input(layer, 1, &md, &right, error);
+        status = bench_input(layer, 1, md, &right, error);
     if (status == BENCH_OK)
-        status = bench_output(layer, &md, error);
+        status = bench_output(layer, md, error);
     if (status == BENCH_OK)
-        status = bench_pd_binary(layer->context, function, &md, &md, &md, &pd, error);
+        status = bench_pd_binary(layer->context, function, md, md, md, &pd, error);
     if (status)
         return status;
     layer->converted = left;
@@ -88,43 +95,57 @@ static void div_back(void *data, size_t from, size_t to)
     }
 }
 
+static const struct {
+    void (*body)(void *, size_t, size_t);
+    bool operands; /* reads them */
+} backs[DLT_FUNCTIONS] = {[DLT_ADD] = {add_back, false},
+                          [DLT_SUB] = {sub_back, false},
+                          [DLT_MUL] = {mul_back, true},
+                          [DLT_DIV] = {div_back, true}};
+
 /* Where the loop finds and puts things; `target` is what collect gave for each operand. */
 struct binary_backward {
     struct bench_buffer *gradient, *target[2];
 };
 
-static void binary_backward(struct bench_layer *layer, int copy)
+static void run_back(struct bench_layer *layer, void *data, int copy)
 {
-    static void (*const bodies[DLT_FUNCTIONS])(void *, size_t, size_t) = {
-        [DLT_ADD] = add_back, [DLT_SUB] = sub_back, [DLT_MUL] = mul_back, [DLT_DIV] = div_back};
-    const struct binary_backward *b = layer->extra;
-    struct product p = {
-        bench_buffer_data(b->gradient, copy), bench_buffer_data(layer->converted, copy),
-        bench_buffer_data(layer->workspace, copy), bench_buffer_data(b->target[0], copy),
-        bench_buffer_data(b->target[1], copy)};
+    const struct binary_backward *b = data;
+    enum dlt_function function = (enum dlt_function)layer->record.u.rowwise.function;
+    struct product p = {.gradient = bench_buffer_data(b->gradient, copy),
+                        .to_left = bench_buffer_data(b->target[0], copy),
+                        .to_right = bench_buffer_data(b->target[1], copy)};
 
+    if (backs[function].operands) {
+        p.left = bench_buffer_data(layer->converted, copy);
+        p.right = bench_buffer_data(layer->workspace, copy);
+    }
     bench_parallel(layer->context->threads, bench_buffer_floats(b->gradient), 4096,
-                   bodies[layer->record.u.rowwise.function], &p);
+                   backs[function].body, &p);
 }
 
 int bench_binary_backward(struct bench_layer *layer, struct dlt_error *error)
 {
-    const dnnl_memory_desc_t md = layer->output->value->md;
-    struct binary_backward *b = bench_own_zeroed(layer->context, 1, sizeof *b, error);
-    bool accumulate[2];
+    bench_md md = layer->output->value->md;
+    bool reads = backs[layer->record.u.rowwise.function].operands, accumulate[2];
+    struct binary_backward *b;
     int status;
 
+    if (!same_shapes(layer))
+        return bench_function_backward(layer, error);
+    b = bench_own_zeroed(layer->context, 1, sizeof *b, error);
     if (!b)
         return BENCH_NO_MEMORY;
-    layer->extra = b;
-    status = bench_output_gradient(layer, &md, &b->gradient, error);
-    if (status == BENCH_OK)
-        status = bench_convert(layer, DLT_BACKWARD_DATA, &md, &b->gradient, error);
+    status = bench_output_gradient(layer, DLT_BACKWARD_DATA, md, &b->gradient, error);
     for (int i = 0; i < 2 && status == BENCH_OK; i++)
-        status = bench_collect(layer, &md, &layer->input[i]->value->md, &layer->input[i]->gradient,
+        status = bench_collect(layer, md, layer->input[i]->value->md, &layer->input[i]->gradient,
                                &b->target[i], &accumulate[i], error);
     if (status == BENCH_OK)
-        status = bench_add_call(layer, DLT_BACKWARD_DATA, binary_backward, error);
+        status = bench_add_loop(
+            layer, DLT_BACKWARD_DATA, run_back, b,
+            (struct bench_buffer *const[]){b->gradient, b->target[0], b->target[1],
+                                           reads ? layer->converted : NULL, layer->workspace, NULL},
+            error);
     for (int i = 0; i < 2 && status == BENCH_OK; i++)
         status = bench_deliver(layer, DLT_BACKWARD_DATA, layer->input[i]->gradient, b->target[i],
                                accumulate[i], error);

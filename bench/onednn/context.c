@@ -16,6 +16,8 @@ static void close_context(struct bench_context *context)
         return;
     bench_release(context);
     bench_arena_close(&context->arena);
+    if (context->attributes)
+        dnnl_primitive_attr_destroy(context->attributes);
     if (context->stream)
         dnnl_stream_destroy(context->stream);
     if (context->engine)
@@ -29,7 +31,11 @@ static int make_engine(struct bench_context *context, struct dlt_error *error)
 {
     if (bench_check(dnnl_engine_create(&context->engine, dnnl_cpu, 0), "engine", error) ||
         bench_check(dnnl_stream_create(&context->stream, context->engine, dnnl_stream_in_order),
-                    "stream", error))
+                    "stream", error) ||
+        bench_check(dnnl_primitive_attr_create(&context->attributes), "attributes", error) ||
+        bench_check(
+            dnnl_primitive_attr_set_scratchpad_mode(context->attributes, dnnl_scratchpad_mode_user),
+            "attributes", error))
         return -1;
     return 0;
 }
@@ -152,4 +158,9 @@ const struct dlbench_backend dlbench_backend = {
     .between = between,
     .memory = memory,
     .reset = bench_release,
+    .map_create = bench_map_create,
+    .parameter_create = bench_parameter_create,
+    .plan_begin = bench_plan_begin,
+    .plan_end = bench_plan_end,
+    .memory_least = bench_plan_least,
 };

@@ -33,19 +33,24 @@ static void drop_back(void *data, size_t from, size_t to)
         d->to[i] = d->from[i] * d->mask[i];
 }
 
-static void dropout_forward(struct bench_layer *layer, int copy)
+struct gradients {
+    struct bench_buffer *gradient, *target;
+};
+
+static void dropout_forward(struct bench_layer *layer, void *data, int copy)
 {
     struct dropout d = {bench_buffer_data(layer->converted, copy),
                         bench_buffer_data(layer->output->value, copy),
                         bench_buffer_data(layer->mask, copy), layer->dropout_seed++};
 
+    (void)data;
     bench_parallel(layer->context->threads, bench_buffer_floats(layer->converted), 4096, drop, &d);
 }
 
-static void dropout_backward(struct bench_layer *layer, int copy)
+static void dropout_backward(struct bench_layer *layer, void *data, int copy)
 {
-    struct dropout d = {bench_buffer_data(layer->output->gradient, copy),
-                        bench_buffer_data(layer->input[0]->gradient, copy),
+    const struct gradients *g = data;
+    struct dropout d = {bench_buffer_data(g->gradient, copy), bench_buffer_data(g->target, copy),
                         bench_buffer_data(layer->mask, copy), 0};
 
     bench_parallel(layer->context->threads, bench_buffer_floats(layer->mask), 4096, drop_back, &d);
@@ -53,25 +58,38 @@ static void dropout_backward(struct bench_layer *layer, int copy)
 
 int bench_dropout_forward(struct bench_layer *layer, struct dlt_error *error)
 {
-    dnnl_memory_desc_t md = bench_given_layout(layer);
-    int status = bench_one_input(layer, &md, error);
+    bench_md md = bench_given_layout(layer);
+    int status = bench_one_input(layer, md, error);
 
     if (status == BENCH_OK)
-        status = bench_buffer_create(layer->context, &md, layer->copies, &layer->mask, error);
-    return status ? status : bench_add_call(layer, DLT_FORWARD, dropout_forward, error);
+        status = bench_buffer_create(layer->context, md, layer->copies, &layer->mask, error);
+    if (status)
+        return status;
+    return bench_add_loop(
+        layer, DLT_FORWARD, dropout_forward, NULL,
+        (struct bench_buffer *const[]){layer->converted, layer->output->value, layer->mask, NULL},
+        error);
 }
 
 int bench_dropout_backward(struct bench_layer *layer, struct dlt_error *error)
 {
-    const dnnl_memory_desc_t md = layer->output->value->md;
+    bench_md md = layer->output->value->md;
     struct bench_tensor *input = layer->input[0];
-    struct bench_buffer *gradient;
-    int status = bench_output_gradient(layer, &md, &gradient, error);
+    struct gradients *g = bench_own_zeroed(layer->context, 1, sizeof *g, error);
+    bool accumulate;
+    int status;
 
-    if (status)
-        return status;
-    if (input->gradient || !dnnl_memory_desc_equal(&gradient->md, &md))
-        return dlt_fail(error, "dropout: its input has other readers, which onednn cannot run");
-    status = bench_buffer_create(layer->context, &md, layer->copies, &input->gradient, error);
-    return status ? status : bench_add_call(layer, DLT_BACKWARD_DATA, dropout_backward, error);
+    if (!g)
+        return BENCH_NO_MEMORY;
+    status = bench_output_gradient(layer, DLT_BACKWARD_DATA, md, &g->gradient, error);
+    if (status == BENCH_OK)
+        status = bench_collect(layer, md, input->value->md, &input->gradient, &g->target,
+                               &accumulate, error);
+    if (status == BENCH_OK)
+        status = bench_add_loop(
+            layer, DLT_BACKWARD_DATA, dropout_backward, g,
+            (struct bench_buffer *const[]){g->gradient, g->target, layer->mask, NULL}, error);
+    return status ? status
+                  : bench_deliver(layer, DLT_BACKWARD_DATA, input->gradient, g->target, accumulate,
+                                  error);
 }

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+
+/* Cross-entropy against random labels: the end of a network, and the operator. */
 #include <math.h>
 
+#include "../shapes.h"
 #include "onednn.h"
 
 struct rows {
-    const float *scores;
-    float *gradient;
-    const int32_t *label;
+    struct bench_buffer *scores, *gradient;
+    int32_t *label;
     double *loss; /* of each row */
     size_t rows, classes;
+    /* Of the copy at hand. */
+    const float *from;
+    float *to;
+    float scale; /* the loss's own gradient */
 };
 
 /* loss = log(sum exp z) - z[label]; its gradient, for the mean over rows, (softmax(z) - e) / rows.
@@ -18,8 +24,8 @@ static void cross_entropy(void *data, size_t from, size_t to)
     const struct rows *r = data;
 
     for (size_t row = from; row < to; row++) {
-        const float *z = r->scores + row * r->classes;
-        float *g = r->gradient + row * r->classes;
+        const float *z = r->from + row * r->classes;
+        float *g = r->to + row * r->classes;
         float largest = z[0], sum = 0;
         size_t label = (size_t)r->label[row];
 
@@ -35,55 +41,184 @@ static void cross_entropy(void *data, size_t from, size_t to)
     }
 }
 
-static void run_loss(struct bench_layer *layer, int copy)
+static void run_loss(struct bench_layer *layer, void *data, int copy)
 {
-    struct rows *r = layer->extra;
+    struct rows *r = data;
 
-    (void)copy;
+    r->from = bench_buffer_data(r->scores, copy);
+    r->to = bench_buffer_data(r->gradient, copy);
     bench_parallel(layer->context->threads, r->rows, 16, cross_entropy, r);
     layer->loss = 0;
     for (size_t i = 0; i < r->rows; i++)
         layer->loss += r->loss[i] / (double)r->rows;
 }
 
+static struct rows *make_rows(struct bench_layer *layer, int64_t rows, int64_t classes,
+                              struct dlt_error *error)
+{
+    struct bench_context *context = layer->context;
+    struct rows *r = bench_own_zeroed(context, 1, sizeof *r, error);
+
+    if (!r)
+        return NULL;
+    r->rows = (size_t)rows;
+    r->classes = (size_t)classes;
+    r->label = bench_own_zeroed(context, r->rows, sizeof *r->label, error);
+    r->loss = bench_own_zeroed(context, r->rows, sizeof *r->loss, error);
+    if (!r->label || !r->loss)
+        return NULL;
+    for (size_t i = 0; i < r->rows; i++)
+        r->label[i] = (int32_t)(bench_random(context) % r->classes);
+    return r;
+}
+
 int bench_loss_create(struct bench_context *context, struct bench_tensor *scores,
                       struct bench_layer **layer, struct dlt_error *error)
 {
-    dnnl_memory_desc_t plain = bench_md_plain(2, scores->shape.dim);
-    struct bench_buffer *value = scores->value;
+    bench_md plain = bench_md_plain(context, dnnl_f32, scores->shape.rank, scores->shape.dim);
     struct bench_layer *made;
-    struct rows *rows;
+    struct rows *r;
     int status = bench_layer_new(context, "loss", &made, error);
 
     if (status)
         return status;
     *layer = made;
-    made->is_loss = true;
     if (scores->shape.rank != 2)
         return dlt_fail(error, "the loss needs scores of shape [rows, classes]");
-    rows = made->extra = bench_own_zeroed(context, 1, sizeof *rows, error);
-    if (!rows)
+    r = made->extra = make_rows(made, scores->shape.dim[0], scores->shape.dim[1], error);
+    if (!r)
         return BENCH_NO_MEMORY;
-    rows->rows = (size_t)scores->shape.dim[0];
-    rows->classes = (size_t)scores->shape.dim[1];
-    made->label = bench_own_zeroed(context, rows->rows, sizeof *made->label, error);
-    rows->loss = bench_own_zeroed(context, rows->rows, sizeof *rows->loss, error);
-    if (!made->label || !rows->loss)
-        return BENCH_NO_MEMORY;
-    for (size_t i = 0; i < rows->rows; i++)
-        made->label[i] = (int32_t)(bench_random(context) % rows->classes);
-    status = bench_convert(made, DLT_FORWARD, &plain, &value, error);
+    r->scores = scores->value;
+    status = bench_convert(made, DLT_FORWARD, plain, &r->scores, error);
     if (status == BENCH_OK)
-        status = bench_buffer_create(context, &plain, 1, &scores->gradient, error);
+        status = bench_buffer_create(context, plain, 1, &scores->gradient, error);
+    r->gradient = scores->gradient;
     if (status)
         return status;
-    rows->scores = bench_buffer_data(value, 0);
-    rows->gradient = bench_buffer_data(scores->gradient, 0);
-    rows->label = made->label;
-    return bench_add_call(made, DLT_FORWARD, run_loss, error);
+    return bench_add_loop(made, DLT_FORWARD, run_loss, r,
+                          (struct bench_buffer *const[]){r->scores, r->gradient, NULL}, error);
 }
 
 double bench_loss_value(struct bench_layer *layer)
 {
     return layer->loss;
+}
+
+/* ---- the operator: log_softmax and the labels' mean forward, its gradient backward ---- */
+
+static void forward_rows(void *data, size_t from, size_t to)
+{
+    const struct rows *r = data;
+
+    for (size_t row = from; row < to; row++) {
+        const float *z = r->from + row * r->classes;
+        float *p = r->to + row * r->classes;
+        float largest = z[0], sum = 0, shift;
+
+        for (size_t i = 1; i < r->classes; i++)
+            largest = z[i] > largest ? z[i] : largest;
+        for (size_t i = 0; i < r->classes; i++)
+            sum += expf(z[i] - largest);
+        shift = largest + logf(sum);
+        for (size_t i = 0; i < r->classes; i++)
+            p[i] = z[i] - shift;
+        r->loss[row] = -(double)p[r->label[row]];
+    }
+}
+
+static void run_forward(struct bench_layer *layer, void *data, int copy)
+{
+    struct rows *r = data;
+    float *mean = bench_buffer_data(layer->output->value, copy);
+
+    r->from = bench_buffer_data(layer->converted, copy);
+    r->to = bench_buffer_data(layer->workspace, copy);
+    bench_parallel(layer->context->threads, r->rows, 16, forward_rows, r);
+    layer->loss = 0;
+    for (size_t i = 0; i < r->rows; i++)
+        layer->loss += r->loss[i] / (double)r->rows;
+    *mean = (float)layer->loss;
+}
+
+/* The labels as numbers, for whoever checks the result. */
+static int show_labels(struct bench_layer *layer, const struct rows *r, struct dlt_error *error)
+{
+    int status = bench_buffer_create(layer->context, bench_role_md(layer, BENCH_MASK, 0), 1,
+                                     &layer->mask, error);
+    float *shown = status ? NULL : bench_buffer_data(layer->mask, 0);
+
+    for (size_t i = 0; shown && i < r->rows; i++)
+        shown[i] = (float)r->label[i];
+    return status;
+}
+
+int bench_cross_entropy_forward(struct bench_layer *layer, struct dlt_error *error)
+{
+    const struct dlt_rowwise *shape = &layer->record.u.rowwise;
+    bench_md md = bench_role_md(layer, BENCH_INPUT, 0);
+    struct rows *r = layer->extra = make_rows(layer, shape->rows, shape->columns, error);
+    int status = r ? bench_input(layer, 0, md, &layer->converted, error) : BENCH_NO_MEMORY;
+
+    if (status == BENCH_OK)
+        status = bench_output(layer, bench_role_md(layer, BENCH_OUTPUT, 0), error);
+    if (status == BENCH_OK)
+        status = bench_buffer_create(layer->context, md, layer->copies, &layer->workspace, error);
+    if (status == BENCH_OK && layer->standalone)
+        status = show_labels(layer, r, error);
+    if (status)
+        return status;
+    return bench_add_loop(layer, DLT_FORWARD, run_forward, r,
+                          (struct bench_buffer *const[]){layer->converted, layer->workspace,
+                                                         layer->output->value, NULL},
+                          error);
+}
+
+static void backward_rows(void *data, size_t from, size_t to)
+{
+    const struct rows *r = data;
+    float scale = r->scale / (float)r->rows;
+
+    for (size_t row = from; row < to; row++) {
+        const float *p = r->from + row * r->classes;
+        float *g = r->to + row * r->classes;
+
+        for (size_t i = 0; i < r->classes; i++)
+            g[i] = expf(p[i]) * scale;
+        g[r->label[row]] -= scale;
+    }
+}
+
+static void run_backward(struct bench_layer *layer, void *data, int copy)
+{
+    struct rows *r = data;
+
+    r->from = bench_buffer_data(layer->workspace, copy);
+    r->to = bench_buffer_data(r->gradient, copy);
+    r->scale = *(float *)bench_buffer_data(layer->output->gradient, copy);
+    bench_parallel(layer->context->threads, r->rows, 16, backward_rows, r);
+}
+
+int bench_cross_entropy_backward(struct bench_layer *layer, bool data, bool weight,
+                                 struct dlt_error *error)
+{
+    struct bench_tensor *input = layer->input[0];
+    struct rows *r = layer->extra;
+    struct bench_buffer *gradient;
+    bool accumulate;
+    int status =
+        bench_output_gradient(layer, DLT_BACKWARD_DATA, layer->output->value->md, &gradient, error);
+
+    if (status == BENCH_OK)
+        status = bench_collect(layer, layer->workspace->md, input->value->md, &input->gradient,
+                               &r->gradient, &accumulate, error);
+
+    (void)data;
+    (void)weight;
+    if (status == BENCH_OK)
+        status = bench_add_loop(layer, DLT_BACKWARD_DATA, run_backward, r,
+                                (struct bench_buffer *const[]){layer->workspace, r->gradient, NULL},
+                                error);
+    return status ? status
+                  : bench_deliver(layer, DLT_BACKWARD_DATA, input->gradient, r->gradient,
+                                  accumulate, error);
 }

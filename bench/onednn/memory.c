@@ -29,70 +29,24 @@ int bench_check(dnnl_status_t status, const char *what, struct dlt_error *error)
     return BENCH_FAILED;
 }
 
-/* A shape that a primitive refuses yields an empty descriptor, which the primitive then reports. */
-static dnnl_memory_desc_t with_strides(int rank, const int64_t *dim, const dnnl_dims_t strides)
-{
-    dnnl_memory_desc_t md;
-
-    if (dnnl_memory_desc_init_by_strides(&md, rank, dim, dnnl_f32, strides) != dnnl_success)
-        memset(&md, 0, sizeof md);
-    return md;
-}
-
-dnnl_memory_desc_t bench_md_plain(int rank, const int64_t *dim)
-{
-    dnnl_dims_t strides = {0};
-
-    for (int d = rank - 1; d >= 0; d--)
-        strides[d] = d == rank - 1 ? 1 : strides[d + 1] * dim[d + 1];
-    return with_strides(rank, dim, strides);
-}
-
-dnnl_memory_desc_t bench_md_last(int rank, const int64_t *dim)
-{
-    dnnl_dims_t strides = {0};
-
-    strides[1] = 1;
-    for (int d = rank - 1; d >= 2; d--)
-        strides[d] = d == rank - 1 ? dim[1] : strides[d + 1] * dim[d + 1];
-    strides[0] = rank > 2 ? strides[2] * dim[2] : dim[1];
-    return with_strides(rank, dim, strides);
-}
-
-dnnl_memory_desc_t bench_md_any(int rank, const int64_t *dim)
-{
-    dnnl_memory_desc_t md;
-
-    if (dnnl_memory_desc_init_by_tag(&md, rank, dim, dnnl_f32, dnnl_format_tag_any) != dnnl_success)
-        memset(&md, 0, sizeof md);
-    return md;
-}
-
-bool bench_fills_blocks(int64_t channels)
-{
-    /* Instruction sets are numbered so that a larger one has the bits of the smaller. */
-    bool wide =
-        (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-
-    return channels % (wide ? 16 : 8) == 0;
-}
-
 static void destroy_buffer(void *object)
 {
     struct bench_buffer *buffer = object;
 
-    for (int i = 0; i < buffer->copies; i++)
+    for (int i = 0; buffer->memory && i < buffer->copies; i++)
         if (buffer->memory[i])
             dnnl_memory_destroy(buffer->memory[i]);
     free(buffer->memory);
+    free(buffer->data);
     free(buffer);
 }
 
-int bench_buffer_create(struct bench_context *context, const dnnl_memory_desc_t *md, int copies,
-                        struct bench_buffer **buffer, struct dlt_error *error)
+/* A buffer whose memory objects know no address yet. */
+static int make_buffer(struct bench_context *context, bench_md md, int copies,
+                       struct bench_buffer **buffer, struct dlt_error *error)
 {
-    size_t size = dnnl_memory_desc_get_size(md);
     struct bench_buffer *made = calloc(1, sizeof *made);
+    int status = BENCH_OK;
 
     if (made)
         made->memory = calloc((size_t)copies, sizeof *made->memory);
@@ -101,88 +55,122 @@ int bench_buffer_create(struct bench_context *context, const dnnl_memory_desc_t 
         dlt_fail_memory(error);
         return BENCH_NO_MEMORY;
     }
-    made->md = *md;
+    made->context = context;
+    made->root = made;
+    made->md = md;
     made->copies = copies;
+    made->size = bench_md_size(md);
+    made->first = INT32_MAX;
+    made->last = -1;
     if (bench_own(context, made, destroy_buffer, error))
-        return BENCH_FAILED;
-    for (int i = 0; i < copies; i++) {
-        void *data = bench_arena_take(&context->arena, size ? size : 4);
-        int status;
+        return BENCH_NO_MEMORY;
+    if (!md)
+        return dlt_fail(error, "oneDNN cannot describe an array of this shape");
+    for (int i = 0; i < copies && status == BENCH_OK; i++)
+        status =
+            bench_check(dnnl_memory_create(&made->memory[i], md, context->engine, DNNL_MEMORY_NONE),
+                        "memory object", error);
+    *buffer = made;
+    return status;
+}
 
-        if (!data) {
-            dlt_fail(error, "its tensors do not fit into %zu MiB", context->arena.size >> 20);
+int bench_buffer_bind(struct bench_buffer *buffer, struct dlt_error *error)
+{
+    int status = BENCH_OK;
+
+    for (int i = 0; i < buffer->copies && status == BENCH_OK; i++)
+        status = bench_check(
+            dnnl_memory_set_data_handle(buffer->memory[i], bench_buffer_data(buffer, i)),
+            "memory object", error);
+    return status;
+}
+
+int bench_buffer_place(struct bench_buffer *buffer, struct dlt_error *error)
+{
+    struct bench_buffer *root = buffer->root;
+
+    if (root->data)
+        return BENCH_OK;
+    root->data = calloc((size_t)root->copies, sizeof *root->data);
+    if (!root->data) {
+        dlt_fail_memory(error);
+        return BENCH_NO_MEMORY;
+    }
+    for (int i = 0; i < root->copies; i++) {
+        root->data[i] = bench_arena_take(&root->context->arena, root->size ? root->size : 4);
+        if (!root->data[i]) {
+            dlt_fail(error, "its tensors do not fit into %zu MiB", root->context->arena.size >> 20);
             return BENCH_NO_MEMORY;
         }
-        status = bench_check(dnnl_memory_create(&made->memory[i], md, context->engine, data),
-                             "memory object", error);
-        if (status)
-            return status;
     }
-    *buffer = made;
-    return BENCH_OK;
+    return bench_buffer_bind(buffer, error);
+}
+
+int bench_buffer_create(struct bench_context *context, bench_md md, int copies,
+                        struct bench_buffer **buffer, struct dlt_error *error)
+{
+    int status = make_buffer(context, md, copies, buffer, error);
+
+    if (status == BENCH_OK && context->plan.open)
+        return bench_plan_add(context, *buffer, error);
+    return status ? status : bench_buffer_place(*buffer, error);
+}
+
+int bench_buffer_alias(struct bench_context *context, struct bench_buffer *buffer, bench_md md,
+                       size_t offset, struct bench_buffer **alias, struct dlt_error *error)
+{
+    struct bench_buffer *made;
+    int status = make_buffer(context, md, buffer->copies, &made, error);
+
+    if (status)
+        return status;
+    made->root = buffer->root;
+    made->offset = buffer->offset + offset;
+    *alias = made;
+    if (context->plan.open)
+        status = bench_plan_add(context, made, error);
+    if (status == BENCH_OK && made->root->data)
+        status = bench_buffer_bind(made, error);
+    return status;
 }
 
 void *bench_buffer_data(const struct bench_buffer *buffer, int copy)
 {
-    void *data = NULL;
-
-    dnnl_memory_get_data_handle(buffer->memory[copy % buffer->copies], &data);
-    return data;
-}
-
-int bench_buffer_alias(struct bench_context *context, const struct bench_buffer *buffer,
-                       const dnnl_memory_desc_t *md, struct bench_buffer **alias,
-                       struct dlt_error *error)
-{
-    struct bench_buffer *made = calloc(1, sizeof *made);
-    int status = BENCH_OK;
-
-    if (made)
-        made->memory = calloc((size_t)buffer->copies, sizeof *made->memory);
-    if (!made || !made->memory) {
-        free(made);
-        dlt_fail_memory(error);
-        return BENCH_NO_MEMORY;
-    }
-    made->md = *md;
-    made->copies = buffer->copies;
-    if (bench_own(context, made, destroy_buffer, error))
-        return BENCH_FAILED;
-    for (int i = 0; i < made->copies && status == BENCH_OK; i++)
-        status = bench_check(
-            dnnl_memory_create(&made->memory[i], md, context->engine, bench_buffer_data(buffer, i)),
-            "memory object", error);
-    *alias = made;
-    return status;
+    return buffer->root->data[copy % buffer->copies] + buffer->offset;
 }
 
 size_t bench_buffer_floats(const struct bench_buffer *buffer)
 {
-    return dnnl_memory_desc_get_size(&buffer->md) / sizeof(float);
+    return bench_md_size(buffer->md) / sizeof(float);
 }
 
 void bench_buffer_spread(struct bench_buffer *buffer)
 {
-    size_t size = dnnl_memory_desc_get_size(&buffer->md);
-
     for (int i = 1; i < buffer->copies; i++)
-        memcpy(bench_buffer_data(buffer, i), bench_buffer_data(buffer, 0), size);
+        memcpy(bench_buffer_data(buffer, i), bench_buffer_data(buffer, 0),
+               bench_md_size(buffer->md));
 }
 
 /* Reorders one copy of `from` into `to`, now. */
 static int reorder_now(struct bench_context *context, dnnl_memory_t from, dnnl_memory_t to,
-                       const dnnl_memory_desc_t *from_md, const dnnl_memory_desc_t *to_md,
-                       struct dlt_error *error)
+                       bench_md from_md, bench_md to_md, struct dlt_error *error)
 {
     dnnl_primitive_desc_t pd = NULL;
     dnnl_primitive_t primitive = NULL;
-    dnnl_exec_arg_t args[2] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
+    dnnl_memory_t scratch = NULL;
+    dnnl_exec_arg_t args[3] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}};
     int status = bench_pd_reorder(context, from_md, to_md, false, &pd, error);
 
     if (status == BENCH_OK)
         status = bench_check(dnnl_primitive_create(&primitive, pd), "reorder", error);
     if (status == BENCH_OK)
-        status = bench_check(dnnl_primitive_execute(primitive, context->stream, 2, args), "reorder",
+        status = bench_check(dnnl_memory_create(&scratch,
+                                                bench_query(context, pd, dnnl_query_scratchpad_md),
+                                                context->engine, DNNL_MEMORY_ALLOCATE),
+                             "reorder", error);
+    args[2] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, scratch};
+    if (status == BENCH_OK)
+        status = bench_check(dnnl_primitive_execute(primitive, context->stream, 3, args), "reorder",
                              error);
     if (status == BENCH_OK)
         status = bench_check(dnnl_stream_wait(context->stream), "reorder", error);
@@ -190,6 +178,8 @@ static int reorder_now(struct bench_context *context, dnnl_memory_t from, dnnl_m
         dnnl_primitive_destroy(primitive);
     if (pd)
         dnnl_primitive_desc_destroy(pd);
+    if (scratch)
+        dnnl_memory_destroy(scratch);
     return status;
 }
 
@@ -205,20 +195,13 @@ static void fill(struct bench_context *context, float *data, size_t count, float
     }
 }
 
-static bool is_padded(const dnnl_memory_desc_t *md)
-{
-    for (int d = 0; d < md->ndims; d++)
-        if (md->padded_dims[d] != md->dims[d])
-            return true;
-    return false;
-}
-
 /* oneDNN clears what pads a layout to whole blocks when it reorders into it. */
-static int fill_padded(struct bench_context *context, struct bench_buffer *buffer, float center,
-                       float spread, struct dlt_error *error)
+static int fill_through_plain(struct bench_context *context, struct bench_buffer *buffer,
+                              float center, float spread, struct dlt_error *error)
 {
-    dnnl_memory_desc_t plain = bench_md_plain(buffer->md.ndims, buffer->md.dims);
-    size_t size = dnnl_memory_desc_get_size(&plain);
+    bench_md plain =
+        bench_md_plain(context, dnnl_f32, bench_md_rank(buffer->md), bench_md_dims(buffer->md));
+    size_t size = bench_md_size(plain);
     dnnl_memory_t memory = NULL;
     float *data = malloc(size ? size : 1);
     int status;
@@ -228,10 +211,10 @@ static int fill_padded(struct bench_context *context, struct bench_buffer *buffe
         return BENCH_NO_MEMORY;
     }
     fill(context, data, size / sizeof *data, center, spread);
-    status = bench_check(dnnl_memory_create(&memory, &plain, context->engine, data),
-                         "memory object", error);
+    status = bench_check(dnnl_memory_create(&memory, plain, context->engine, data), "memory object",
+                         error);
     if (status == BENCH_OK)
-        status = reorder_now(context, memory, buffer->memory[0], &plain, &buffer->md, error);
+        status = reorder_now(context, memory, buffer->memory[0], plain, buffer->md, error);
     if (memory)
         dnnl_memory_destroy(memory);
     free(data);
@@ -241,10 +224,12 @@ static int fill_padded(struct bench_context *context, struct bench_buffer *buffe
 int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer, float center,
                       float spread, struct dlt_error *error)
 {
-    int status = BENCH_OK;
+    int status = bench_buffer_place(buffer, error);
 
-    if (is_padded(&buffer->md))
-        status = fill_padded(context, buffer, center, spread, error);
+    if (status)
+        return status;
+    if (bench_md_padded(buffer->md) || bench_md_type(buffer->md) != dnnl_f32)
+        status = fill_through_plain(context, buffer, center, spread, error);
     else
         fill(context, bench_buffer_data(buffer, 0), bench_buffer_floats(buffer), center, spread);
     if (status == BENCH_OK)
@@ -255,21 +240,22 @@ int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer
 int bench_buffer_read(struct bench_context *context, struct bench_buffer *buffer, double *values,
                       size_t count, struct dlt_error *error)
 {
-    dnnl_memory_desc_t plain = bench_md_plain(buffer->md.ndims, buffer->md.dims);
+    bench_md plain =
+        bench_md_plain(context, dnnl_f32, bench_md_rank(buffer->md), bench_md_dims(buffer->md));
     float *data = calloc(count ? count : 1, sizeof *data);
     dnnl_memory_t memory = NULL;
     int status = BENCH_FAILED;
 
     if (!data)
         return dlt_fail_memory(error);
-    if (dnnl_memory_desc_get_size(&plain) != count * sizeof *data)
-        dlt_fail(error, "the array has %zu values, not %zu",
-                 dnnl_memory_desc_get_size(&plain) / sizeof *data, count);
+    if (bench_md_size(plain) != count * sizeof *data)
+        dlt_fail(error, "the array has %zu values, not %zu", bench_md_size(plain) / sizeof *data,
+                 count);
     else
-        status = bench_check(dnnl_memory_create(&memory, &plain, context->engine, data),
+        status = bench_check(dnnl_memory_create(&memory, plain, context->engine, data),
                              "memory object", error);
     if (status == BENCH_OK)
-        status = reorder_now(context, buffer->memory[0], memory, &buffer->md, &plain, error);
+        status = reorder_now(context, buffer->memory[0], memory, buffer->md, plain, error);
     for (size_t i = 0; status == BENCH_OK && i < count; i++)
         values[i] = (double)data[i];
     if (memory)
@@ -281,16 +267,15 @@ int bench_buffer_read(struct bench_context *context, struct bench_buffer *buffer
 int bench_convert_now(struct bench_context *context, struct bench_buffer *from,
                       struct bench_buffer *to, struct dlt_error *error)
 {
-    int status = reorder_now(context, from->memory[0], to->memory[0], &from->md, &to->md, error);
+    int status = reorder_now(context, from->memory[0], to->memory[0], from->md, to->md, error);
 
     if (status == BENCH_OK)
         bench_buffer_spread(to);
     return status;
 }
 
-int bench_tensor_make(struct bench_context *context, const struct bench_shape *shape,
-                      const dnnl_memory_desc_t *md, int copies, struct bench_tensor **tensor,
-                      struct dlt_error *error)
+int bench_tensor_make(struct bench_context *context, const struct bench_shape *shape, bench_md md,
+                      int copies, struct bench_tensor **tensor, struct dlt_error *error)
 {
     struct bench_tensor *made = bench_own_zeroed(context, 1, sizeof *made, error);
 
@@ -305,8 +290,8 @@ int bench_tensor_make(struct bench_context *context, const struct bench_shape *s
 int bench_tensor_create(struct bench_context *context, const struct bench_shape *shape,
                         struct bench_tensor **tensor, struct dlt_error *error)
 {
-    dnnl_memory_desc_t md = bench_md_plain(shape->rank, shape->dim);
-    int status = bench_tensor_make(context, shape, &md, 1, tensor, error);
+    bench_md md = bench_md_plain(context, dnnl_f32, shape->rank, shape->dim);
+    int status = bench_tensor_make(context, shape, md, 1, tensor, error);
 
     return status ? status : bench_buffer_fill(context, (*tensor)->value, 0, 1, error);
 }

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "onednn.h"
 
 static void destroy_primitive(void *object)
@@ -11,54 +13,89 @@ static struct bench_step *next_step(struct bench_layer *layer, enum dlt_pass pas
 {
     struct bench_program *program = &layer->program[pass];
 
-    if (program->count == BENCH_STEPS) {
-        dlt_fail(error, "%s: a pass of more than %d steps", layer->record.kind->name, BENCH_STEPS);
-        return NULL;
+    if (program->count == program->room) {
+        int room = program->room ? 2 * program->room : 4;
+        struct bench_step *grown =
+            bench_own_zeroed(layer->context, (size_t)room, sizeof *grown, error);
+
+        if (!grown)
+            return NULL;
+        if (program->count > 0)
+            memcpy(grown, program->step, (size_t)program->count * sizeof *grown);
+        program->step = grown;
+        program->room = room;
     }
     return &program->step[program->count];
+}
+
+/* The primitive's scratchpad, alive while it runs. */
+static int make_scratchpad(struct bench_layer *layer, enum dlt_pass pass, dnnl_primitive_desc_t pd,
+                           struct bench_argument *argument, struct dlt_error *error)
+{
+    bench_md md = bench_query(layer->context, pd, dnnl_query_scratchpad_md);
+    int status;
+
+    if (!md || bench_md_size(md) == 0)
+        return BENCH_OK;
+    argument->index = DNNL_ARG_SCRATCHPAD;
+    status = bench_buffer_create(layer->context, md, 1, &argument->buffer, error);
+    if (status == BENCH_OK)
+        bench_plan_use(layer, pass, argument->buffer);
+    return status;
 }
 
 int bench_add(struct bench_layer *layer, enum dlt_pass pass, dnnl_primitive_desc_t pd,
               const struct bench_argument *arguments, struct dlt_error *error)
 {
     struct bench_step *step = next_step(layer, pass, error);
+    struct bench_argument all[BENCH_ARGUMENTS] = {{0, NULL}};
     dnnl_primitive_t primitive = NULL;
     dnnl_exec_arg_t *args;
-    int count = 0;
-    int status = step ? bench_check(dnnl_primitive_create(&primitive, pd), "primitive", error)
-                      : BENCH_FAILED;
+    int count = 0, status;
 
+    if (!step)
+        return BENCH_NO_MEMORY;
+    status = bench_check(dnnl_primitive_create(&primitive, pd), "primitive", error);
     if (status)
         return status;
     if (bench_own(layer->context, primitive, destroy_primitive, error))
         return BENCH_NO_MEMORY;
-    while (arguments[count].index)
-        count++;
+    for (; arguments[count].index; count++) {
+        all[count] = arguments[count];
+        bench_plan_use(layer, pass, all[count].buffer);
+    }
+    status = make_scratchpad(layer, pass, pd, &all[count], error);
+    if (status)
+        return status;
+    count += all[count].index != 0;
     args = bench_own_zeroed(layer->context, (size_t)count * (size_t)layer->copies, sizeof *args,
                             error);
     if (!args)
         return BENCH_NO_MEMORY;
     for (int copy = 0; copy < layer->copies; copy++) {
         for (int i = 0; i < count; i++) {
-            struct bench_buffer *buffer = arguments[i].buffer;
+            struct bench_buffer *buffer = all[i].buffer;
 
             args[copy * count + i] =
-                (dnnl_exec_arg_t){arguments[i].index, buffer->memory[copy % buffer->copies]};
+                (dnnl_exec_arg_t){all[i].index, buffer->memory[copy % buffer->copies]};
         }
     }
-    *step = (struct bench_step){primitive, count, args, NULL};
+    *step = (struct bench_step){.primitive = primitive, .count = count, .args = args};
     layer->program[pass].count++;
     return BENCH_OK;
 }
 
-int bench_add_call(struct bench_layer *layer, enum dlt_pass pass,
-                   void (*call)(struct bench_layer *layer, int copy), struct dlt_error *error)
+int bench_add_loop(struct bench_layer *layer, enum dlt_pass pass,
+                   void (*call)(struct bench_layer *layer, void *data, int copy), void *data,
+                   struct bench_buffer *const *buffers, struct dlt_error *error)
 {
     struct bench_step *step = next_step(layer, pass, error);
 
     if (!step)
-        return BENCH_FAILED;
-    *step = (struct bench_step){.call = call};
+        return BENCH_NO_MEMORY;
+    for (; *buffers; buffers++)
+        bench_plan_use(layer, pass, *buffers);
+    *step = (struct bench_step){.call = call, .data = data};
     layer->program[pass].count++;
     return BENCH_OK;
 }
@@ -68,7 +105,7 @@ int bench_add_copy(struct bench_layer *layer, enum dlt_pass pass, struct bench_b
 {
     struct bench_argument arguments[] = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {0, NULL}};
     dnnl_primitive_desc_t pd;
-    int status = bench_pd_reorder(layer->context, &from->md, &to->md, accumulate, &pd, error);
+    int status = bench_pd_reorder(layer->context, from->md, to->md, accumulate, &pd, error);
 
     if (status)
         return status;
@@ -77,13 +114,33 @@ int bench_add_copy(struct bench_layer *layer, enum dlt_pass pass, struct bench_b
     return status;
 }
 
-int bench_convert(struct bench_layer *layer, enum dlt_pass pass, const dnnl_memory_desc_t *md,
+static void set_to_zero(void *data, size_t from, size_t to)
+{
+    memset((char *)data + from, 0, to - from);
+}
+
+static void zero(struct bench_layer *layer, void *data, int copy)
+{
+    struct bench_buffer *buffer = data;
+
+    bench_parallel(layer->context->threads, bench_md_size(buffer->md), 65536, set_to_zero,
+                   bench_buffer_data(buffer, copy));
+}
+
+int bench_add_zero(struct bench_layer *layer, enum dlt_pass pass, struct bench_buffer *buffer,
+                   struct dlt_error *error)
+{
+    return bench_add_loop(layer, pass, zero, buffer, (struct bench_buffer *const[]){buffer, NULL},
+                          error);
+}
+
+int bench_convert(struct bench_layer *layer, enum dlt_pass pass, bench_md md,
                   struct bench_buffer **buffer, struct dlt_error *error)
 {
     struct bench_buffer *from = *buffer;
     int status;
 
-    if (dnnl_memory_desc_equal(&from->md, md))
+    if (bench_md_equal(from->md, md))
         return BENCH_OK;
     status = bench_buffer_create(layer->context, md, from->copies, buffer, error);
     if (status)
@@ -93,21 +150,24 @@ int bench_convert(struct bench_layer *layer, enum dlt_pass pass, const dnnl_memo
     return bench_add_copy(layer, pass, from, *buffer, false, error);
 }
 
-int bench_collect(struct bench_layer *layer, const dnnl_memory_desc_t *md,
-                  const dnnl_memory_desc_t *home, struct bench_buffer **gradient,
-                  struct bench_buffer **target, bool *accumulate, struct dlt_error *error)
+int bench_collect(struct bench_layer *layer, bench_md md, bench_md home,
+                  struct bench_buffer **gradient, struct bench_buffer **target, bool *accumulate,
+                  struct dlt_error *error)
 {
     int status;
 
     *accumulate = *gradient != NULL;
     if (!*gradient) {
-        status = bench_buffer_create(layer->context, layer->standalone ? md : home, layer->copies,
-                                     gradient, error);
+        if (layer->standalone)
+            home = md;
+        else if (!bench_md_dense(home))
+            home = bench_md_flat(layer->context, home);
+        status = bench_buffer_create(layer->context, home, layer->copies, gradient, error);
         if (status)
             return status;
     }
     *target = *gradient;
-    if (!*accumulate && dnnl_memory_desc_equal(&(*gradient)->md, md))
+    if (!*accumulate && bench_md_equal((*gradient)->md, md))
         return BENCH_OK;
     return bench_buffer_create(layer->context, md, layer->copies, target, error);
 }
@@ -129,13 +189,13 @@ int bench_execute(struct bench_layer *layer, enum dlt_pass pass, int copy, struc
         dnnl_status_t status;
 
         if (step->call) {
-            step->call(layer, copy);
+            step->call(layer, step->data, copy);
             continue;
         }
         status = dnnl_primitive_execute(step->primitive, layer->context->stream, step->count,
                                         step->args + copy * step->count);
         if (status != dnnl_success)
-            return bench_check(status, layer->record.kind->name, error);
+            return bench_check(status, layer->name, error);
     }
     return BENCH_OK;
 }

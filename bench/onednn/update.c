@@ -183,22 +183,6 @@ static void update_one(struct bench_layer *layer, const struct bench_parameter *
                        &walk);
 }
 
-static void update_layer(struct bench_layer *layer, int copy)
-{
-    layer->updates++;
-    if (layer->weight.gradient)
-        update_one(layer, &layer->weight, copy);
-    if (layer->bias.gradient)
-        update_one(layer, &layer->bias, copy);
-}
-
-static void update_arrays(struct bench_layer *layer, int copy)
-{
-    layer->updates++;
-    for (size_t i = 0; i < layer->array_count; i++)
-        update_one(layer, &layer->arrays[i], copy);
-}
-
 static int make_state(struct bench_layer *layer, struct bench_parameter *p, float center,
                       float spread, struct dlt_error *error)
 {
@@ -207,28 +191,51 @@ static int make_state(struct bench_layer *layer, struct bench_parameter *p, floa
     for (int i = 0; i < dlt_optimizer_states(layer->training.optimizer) && status == BENCH_OK;
          i++) {
         status =
-            bench_buffer_create(layer->context, &p->value->md, layer->copies, &p->state[i], error);
+            bench_buffer_create(layer->context, p->value->md, layer->copies, &p->state[i], error);
         if (status == BENCH_OK)
             status = bench_buffer_fill(layer->context, p->state[i], center, spread, error);
     }
     return status;
 }
 
+/* The update of what has a gradient, added to the layer's program. */
+static int add_update(struct bench_layer *layer, struct bench_parameter *p,
+                      void (*update)(struct bench_layer *layer, void *data, int copy),
+                      struct dlt_error *error)
+{
+    return bench_add_loop(layer, DLT_UPDATE, update, p,
+                          (struct bench_buffer *const[]){p->value, p->gradient, NULL}, error);
+}
+
+static void update_parameter(struct bench_layer *layer, void *data, int copy)
+{
+    if (data == layer->arrays || data == &layer->weight)
+        layer->updates++;
+    update_one(layer, data, copy);
+}
+
 int bench_update_layer(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_parameter *parameters[] = {&layer->weight, &layer->bias};
+    struct bench_parameter *own[] = {&layer->weight, &layer->bias};
+    size_t owned = sizeof own / sizeof *own;
 
-    for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++) {
-        int status = parameters[i]->gradient ? make_state(layer, parameters[i], 0, 0, error) : 0;
+    for (size_t i = 0; i < owned + layer->array_count; i++) {
+        struct bench_parameter *p = i < owned ? own[i] : &layer->arrays[i - owned];
+        int status = BENCH_OK;
 
+        if (p->gradient)
+            status = make_state(layer, p, 0, 0, error);
+        if (status == BENCH_OK && p->gradient)
+            status = add_update(layer, p, update_parameter, error);
         if (status)
             return status;
     }
-    return bench_add_call(layer, DLT_UPDATE, update_layer, error);
+    return BENCH_OK;
 }
 
 int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
 {
+    struct bench_context *context = layer->context;
     struct bench_shape shape;
     size_t count = 0;
 
@@ -236,27 +243,60 @@ int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
         (struct bench_training){.optimizer = layer->record.optimizer, .learning_rate = 1e-3};
     while (bench_role_shape(&layer->record, BENCH_WEIGHT, (int)count, &shape))
         count++;
-    layer->arrays = bench_own_zeroed(layer->context, count, sizeof *layer->arrays, error);
+    layer->arrays = bench_own_zeroed(context, count, sizeof *layer->arrays, error);
     if (!layer->arrays)
         return BENCH_NO_MEMORY;
     layer->array_count = count;
     for (size_t i = 0; i < count; i++) {
         struct bench_parameter *p = &layer->arrays[i];
-        dnnl_memory_desc_t md;
+        bench_md md;
         int status;
 
         bench_role_shape(&layer->record, BENCH_WEIGHT, (int)i, &shape);
-        md = bench_md_plain(1, shape.dim);
-        status = bench_parameter(layer, &md, 0, 1, p, error);
+        md = bench_md_plain(context, dnnl_f32, 1, shape.dim);
+        status = bench_parameter(layer, md, 0, 1, p, error);
         if (status == BENCH_OK)
-            status = bench_buffer_create(layer->context, &md, layer->copies, &p->gradient, error);
+            status = bench_parameter_gradient(layer, p, error);
         if (status == BENCH_OK)
-            status = bench_buffer_fill(layer->context, p->gradient, 0, 1, error);
+            status = bench_buffer_fill(context, p->gradient, 0, 1, error);
         /* Sums of squares are not negative. */
         if (status == BENCH_OK)
             status = make_state(layer, p, 0.5f, 0.5f, error);
+        if (status == BENCH_OK)
+            status = add_update(layer, p, update_parameter, error);
         if (status)
             return status;
     }
-    return bench_add_call(layer, DLT_UPDATE, update_arrays, error);
+    return BENCH_OK;
+}
+
+/* The gradient that readers made of the tensor is the parameter's. */
+static int parameter_backward(struct bench_layer *layer, struct dlt_error *error)
+{
+    struct bench_buffer *gradient = layer->output->gradient;
+    int status = BENCH_OK;
+
+    if (gradient)
+        status =
+            bench_convert(layer, DLT_BACKWARD_WEIGHT, layer->weight.value->md, &gradient, error);
+    layer->weight.gradient = gradient;
+    return status;
+}
+
+int bench_parameter_create(struct bench_context *context, const struct bench_shape *shape,
+                           struct bench_layer **layer, struct bench_tensor **tensor,
+                           struct dlt_error *error)
+{
+    struct bench_layer *made;
+    int status = bench_layer_new(context, "parameter", &made, error);
+
+    if (status == BENCH_OK)
+        status = bench_tensor_create(context, shape, &made->output, error);
+    if (status)
+        return status;
+    made->backward = parameter_backward;
+    made->weight.value = made->output->value;
+    *layer = made;
+    *tensor = made->output;
+    return BENCH_OK;
 }
