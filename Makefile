@@ -191,6 +191,10 @@ $(BUILD)/tests/test_bench_%: $(BUILD)/obj/tests/unit/test_bench_%.o $(BENCH_PART
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -ldl -lpthread $(LIB_LIBS)
 
+# What dlbench chooses by a profile, which the learner has to make first.
+$(BUILD)/tests/test_choose: $(BENCH_PART_OBJ)
+$(BUILD)/tests/test_choose: LIB_LIBS += -ldl
+
 # The oracle of the ONNX reader: protobuf-c and the distribution's onnx.proto, where both are there.
 ONNX_PROTO := $(wildcard /usr/include/onnx/onnx.proto)
 ifneq ($(and $(ONNX_PROTO),$(shell command -v protoc-c)),)
@@ -257,6 +261,12 @@ tidy: $(SOURCES:%.c=$(BUILD)/tidy/%.ok)
 $(BENCH_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/bench/%.o $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS)
+
+# Chooses rows for tests/accuracy/sampling as dlbench would choose what to measure.
+$(BUILD)/tests/sampling_choose: $(BUILD)/obj/tests/accuracy/sampling_choose.o $(BENCH_PART_OBJ) \
+		$(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldl -lpthread $(LIB_LIBS)
 
 bench: all $(BENCH_PROGRAMS)
 	BUILD=$(abspath $(BUILD)) tests/bench/run
