@@ -10,16 +10,24 @@
 #include "learn/mlp.h"
 #include "learn/model_build.h"
 #include "learn/parallel.h"
+#include "learn/sessions.h"
 #include "learn/trees.h"
 
 enum { MOST_LEARNERS = 16, LEAVES = 31 };
 
+/*
+ * Where rows come from several sessions, networks are told which by one input more, the session's
+ * level, since what a session does to a time differs from row to row; trees learn from rows with
+ * the level taken off. Nobody who asks knows a session, so answers are those of the mean level, 0.
+ */
 struct ensemble {
     const struct dlt_ensemble_settings *settings;
     struct dlt_network network;
     const float *x, *y, *weight;
+    float *told;         /* rows x (inputs + 1): x and the level; NULL: one session */
+    float *level_y;      /* y less the level; NULL: one session */
     const int16_t *grid; /* x for the trees */
-    size_t rows;
+    size_t rows, inputs;
     float *parameter[MOST_LEARNERS]; /* of each network */
     struct dlt_trees forest[MOST_LEARNERS];
     struct dlt_trees mean; /* of the forests */
@@ -42,9 +50,9 @@ static void train_network(struct ensemble *e, size_t member)
                                         .stream = s->stream * 64 + member};
 
     e->parameter[member] = malloc(dlt_network_parameters(&e->network) * sizeof(float));
-    e->failed[member] =
-        !e->parameter[member] || dlt_mlp_train(&e->network, e->x, e->y, e->weight, e->rows,
-                                               &settings, e->parameter[member]) != 0;
+    e->failed[member] = !e->parameter[member] ||
+                        dlt_mlp_train(&e->network, e->told ? e->told : e->x, e->y, e->weight,
+                                      e->rows, &settings, e->parameter[member]) != 0;
 }
 
 static void train_forest(struct ensemble *e, size_t bag)
@@ -61,8 +69,8 @@ static void train_forest(struct ensemble *e, size_t bag)
                                           .stream = s->stream * 64 + 32 + bag};
 
     e->failed[(size_t)s->members + bag] =
-        dlt_trees_train(&e->forest[bag], e->grid, e->y, e->rows, (size_t)e->network.width[0],
-                        &settings) != 0;
+        dlt_trees_train(&e->forest[bag], e->grid, e->level_y ? e->level_y : e->y, e->rows,
+                        e->inputs, &settings) != 0;
 }
 
 /* Forests first: they take longer than networks. */
@@ -87,14 +95,29 @@ static void run_network(void *context, size_t member)
                                           e->asked_rows, e->output[member]) != 0;
 }
 
+/* Inputs as the networks take them, at the levels of their sessions (NULL: at the mean level). */
+static float *with_level(const float *x, const float *level, size_t rows, size_t inputs)
+{
+    float *told = calloc(rows * (inputs + 1) + 1, sizeof *told);
+
+    for (size_t r = 0; told && r < rows; r++) {
+        memcpy(told + r * (inputs + 1), x + r * inputs, inputs * sizeof *x);
+        told[r * (inputs + 1) + inputs] = level ? level[r] : 0;
+    }
+    return told;
+}
+
 /* Mean output of the networks: what the student learns. */
 static int run_networks(void *context, const float *x, size_t count, float *y)
 {
     struct ensemble *e = context;
     size_t members = (size_t)e->settings->members;
+    float *told = e->told ? with_level(x, NULL, count, e->inputs) : NULL;
     int result = 0;
 
-    e->asked = x;
+    if (e->told && !told)
+        return -1;
+    e->asked = told ? told : x;
     e->asked_rows = count;
     dlt_parallel(e->settings->threads, members, run_network, e);
     for (size_t m = 0; m < members; m++)
@@ -111,6 +134,7 @@ static int run_networks(void *context, const float *x, size_t count, float *y)
         free(e->output[m]);
         e->output[m] = NULL;
     }
+    free(told);
     return result;
 }
 
@@ -126,7 +150,7 @@ static int16_t *on_grid(const float *x, size_t count)
 static int train_all(struct ensemble *e)
 {
     size_t learners = (size_t)e->settings->members + (size_t)e->settings->bags;
-    int16_t *grid = on_grid(e->x, e->rows * (size_t)e->network.width[0]);
+    int16_t *grid = on_grid(e->x, e->rows * e->inputs);
     int result = grid ? 0 : -1;
 
     e->grid = grid;
@@ -148,6 +172,30 @@ static void ensemble_clear(struct ensemble *e)
         dlt_trees_clear(&e->forest[i]);
     }
     dlt_trees_clear(&e->mean);
+    free(e->told);
+    free(e->level_y);
+}
+
+/* Takes sessions into account where there are several. */
+static int tell_sessions(struct ensemble *e, const struct dlt_rows *rows)
+{
+    float *level = calloc(rows->count + 1, sizeof *level);
+    size_t sessions = level ? dlt_find_sessions(rows->row, e->y, rows->count, level) : 0;
+    double squares = 0;
+
+    e->level_y = sessions > 1 ? malloc((rows->count + 1) * sizeof *e->level_y) : NULL;
+    for (size_t r = 0; e->level_y && r < rows->count; r++) {
+        e->level_y[r] = e->y[r] - level[r];
+        squares += (double)level[r] * (double)level[r] / (double)rows->count;
+    }
+    for (size_t r = 0; e->level_y && r < rows->count; r++)
+        level[r] = (float)((double)level[r] / sqrt(squares));
+    if (e->level_y) {
+        e->told = with_level(e->x, level, rows->count, e->inputs);
+        e->network.width[0]++;
+    }
+    free(level);
+    return sessions == 0 || (sessions > 1 && !e->told) ? -1 : 0;
 }
 
 /* Outputs for the validation rows, and what they should be. */
@@ -240,7 +288,7 @@ static int fit(struct dlt_build *b, const struct dlt_rows *rows, const struct dl
                struct ensemble *e)
 {
     const struct dlt_ensemble_settings *s = e->settings;
-    struct dlt_student student = {.width = {128, 64},
+    struct dlt_student student = {.width = {112, 112, 56},
                                   .epochs = s->student_epochs,
                                   .synthetic = s->synthetic,
                                   .seed = s->seed,
@@ -255,8 +303,8 @@ static int fit(struct dlt_build *b, const struct dlt_rows *rows, const struct dl
         return -1;
     if (weight > 0) {
         take_forest(b, e, weight);
-        student.width[0] = 64;
-        student.width[1] = 32;
+        student.width[0] = student.width[1] = 64;
+        student.width[2] = 32;
     }
     return weight < 1 ? dlt_fit_student(b, rows, e->x, &student) : 0;
 }
@@ -279,7 +327,8 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
         e->y = y;
         e->weight = weight;
         e->rows = rows->count;
-        result = fit(b, rows, validation, e);
+        e->inputs = b->model.inputs;
+        result = tell_sessions(e, rows) || fit(b, rows, validation, e) ? -1 : 0;
         ensemble_clear(e);
     }
     free(e);

@@ -67,8 +67,8 @@ static int train(struct dlt_build *b, const struct dlt_rows *rows, const float *
 int dlt_fit_student(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
                     const struct dlt_student *s)
 {
-    struct dlt_network network = {.layers = 3,
-                                  .width = {(int)b->model.inputs, s->width[0], s->width[1], 1}};
+    struct dlt_network network = {
+        .layers = 4, .width = {(int)b->model.inputs, s->width[0], s->width[1], s->width[2], 1}};
     size_t most = rows->count + (size_t)(s->synthetic * (double)rows->count);
     float *wide = malloc((most * b->model.inputs + 1) * sizeof *wide);
     float *target = malloc((most + 1) * sizeof *target);

@@ -88,7 +88,7 @@ float dlt_row_weight(double seconds);
 /* Trains a student of these widths on the teacher's outputs: for the rows (x, their inputs) and
  * made-up ones. teach: outputs for count inputs; returns -1 out of memory. */
 struct dlt_student {
-    int width[2];
+    int width[3];
     int epochs;
     double synthetic;
     uint64_t seed, stream;
