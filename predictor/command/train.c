@@ -225,6 +225,21 @@ static int learn(const struct options *o, const struct dlt_corpus *corpus,
     return result;
 }
 
+/* Measurements that stand in several files, such as a plain and a compressed copy. */
+static int drop_repeated(struct dlt_corpus *corpus, struct dlt_error *error)
+{
+    size_t dropped;
+
+    if (dlt_corpus_unique(corpus, &dropped))
+        return dlt_fail_memory(error);
+    if (dropped)
+        fprintf(stderr,
+                "dltime train: %zu rows repeat the configuration and the time of another and were "
+                "not used\n",
+                dropped);
+    return 0;
+}
+
 static int run(struct options *o)
 {
     struct dlt_corpus corpus = {0};
@@ -244,7 +259,8 @@ static int run(struct options *o)
         if (status == COMMAND_DONE)
             warn(&corpus.source[corpus.source_count - 1]);
     }
-    if (status == COMMAND_DONE && learn(o, &corpus, &writer, &error))
+    if (status == COMMAND_DONE &&
+        (drop_repeated(&corpus, &error) || learn(o, &corpus, &writer, &error)))
         status = command_fail("train", &error);
     if (status == COMMAND_DONE &&
         (dlt_devices_load_installed(&error) || dlt_learn_runs(&corpus, &writer, &report, &error)))

@@ -48,6 +48,10 @@ struct dlt_corpus {
 /* Reads a file into the corpus (zero-initialised at first). Rows of unknown operators are passed
  * over and counted. On failure the corpus keeps what it had; destroy it. */
 int dlt_corpus_add(struct dlt_corpus *corpus, const char *path, struct dlt_error *error);
+/* Keeps one of the rows that agree in group, record and time: of those that stand in two files one
+ * could be learned and the other held out, which makes the held-out error too small. dropped: how
+ * many went. Returns 0, or -1 out of memory. */
+int dlt_corpus_unique(struct dlt_corpus *corpus, size_t *dropped);
 void dlt_corpus_clear(struct dlt_corpus *corpus);
 
 #endif

@@ -91,6 +91,12 @@ rows() {
     cmp few.jsonl copy.jsonl
     run --separate-stderr "$dltime" train few.jsonl copy.jsonl --output x.dlp
     [ "$status" -eq 2 ] && [[ "$stderr" == *"are the same measurements"* ]]
+    # Compressed it is another file, but the rows are the same: each counts once.
+    gzip -k copy.jsonl
+    run --separate-stderr "$dltime" train few.jsonl copy.jsonl.gz --output x.dlp
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"$(($(wc -l <few.jsonl) - 1)) rows repeat the configuration and the time"* ]]
+    rm x.dlp
     run --separate-stderr "$dltime" evaluate few.jsonl
     [ "$status" -eq 2 ]
     run --separate-stderr "$dltime" evaluate --profile few.jsonl few.jsonl
