@@ -11,9 +11,11 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "command/devices.h"
 #include "device/catalogue.h"
 #include "measure/members.h"
 #include "predict/profile_format.h"
+#include "predict/shipped.h"
 
 static const char help[] =
     "Usage: dltime devices [OPTION]... [NAME]...\n"
@@ -53,29 +55,62 @@ static const char *version(char buffer[32], double value)
     return buffer;
 }
 
-static void print_heading(void)
+/* Which installed profile measured which device. */
+struct measured {
+    char device[96], profile[128];
+};
+struct measured_list {
+    struct measured *item;
+    size_t count;
+};
+
+/* Of one profile's entries; a general one only repeats what others measured. */
+static void take_profile(void *context, const struct dlt_profile *profile)
 {
-    printf("%-50s %-14s %4s %5s %5s %5s %6s %6s %6s %6s %6s\n", "DEVICE", "ARCHITECTURE", "SMs",
-           "MHz", "GiB", "GB/s", "L2 MiB", "FP32", "TF32", "FP16", "BF16");
+    struct measured_list *list = context;
+    size_t entries = dlt_profile_entry_count(profile);
+
+    for (size_t i = 0; i < entries; i++)
+        if (profile->entry[i].general)
+            return;
+    for (size_t i = 0; i < entries; i++) {
+        struct measured *larger = reallocarray(list->item, list->count + 1, sizeof *list->item);
+
+        if (!larger)
+            return;
+        list->item = larger;
+        larger += list->count++;
+        dlt_text_copy(larger->device, sizeof larger->device, dlt_profile_device(profile, i)->name);
+        dlt_shipped_name(profile, larger->profile, sizeof larger->profile);
+    }
 }
 
-static void print_device(const struct dlt_device *d)
+static void print_heading(void)
+{
+    printf("%-50s %-14s %4s %5s %5s %5s %6s %6s %6s %6s %6s  %s\n", "DEVICE", "ARCHITECTURE", "SMs",
+           "MHz", "GiB", "GB/s", "L2 MiB", "FP32", "TF32", "FP16", "BF16", "PROFILES");
+}
+
+static void print_device(const struct dlt_device *d, const struct measured_list *list)
 {
     static const double mega = 1e6, giga = 1e9, tera = 1e12, mib = 1048576, gib = 1073741824;
     char text[10][32], architecture[64];
 
     snprintf(architecture, sizeof architecture, "%s %s", d->architecture,
              version(text[9], d->compute_capability));
-    printf("%-50s %-14s %4s %5s %5s %5s %6s %6s %6s %6s %6s\n", d->name, architecture,
+    printf("%-50s %-14s %4s %5s %5s %5s %6s %6s %6s %6s %6s", d->name, architecture,
            number(text[0], d->sms, 1), number(text[1], d->clock_hz, mega),
            number(text[2], dlt_device_usable(d), gib), number(text[3], d->memory_bandwidth, giga),
            number(text[4], d->l2_bytes, mib), number(text[5], d->peak_fp32, tera),
            number(text[6], d->peak_tf32, tera), number(text[7], d->peak_fp16, tera),
            number(text[8], d->peak_bf16, tera));
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i].device, d->name) == 0)
+            printf("  %s", list->item[i].profile);
+    putchar('\n');
 }
 
-/* Every feature under its key in a measurements header; null: not known. */
-static struct json_object *device_json(const struct dlt_device *device)
+struct json_object *devices_json(const struct dlt_device *device)
 {
     struct json_object *object = json_object_new_object();
     size_t before = SIZE_MAX;
@@ -101,25 +136,41 @@ static struct json_object *device_json(const struct dlt_device *device)
     return object;
 }
 
-static void add_entry(struct json_object *array, const struct dlt_catalogue_entry *entry)
+static struct json_object *profiles_json(const struct dlt_device *device,
+                                         const struct measured_list *list)
 {
-    struct json_object *object = device_json(&entry->device);
+    struct json_object *profiles = json_object_new_array();
+
+    for (size_t i = 0; i < list->count; i++)
+        if (strcmp(list->item[i].device, device->name) == 0)
+            json_object_array_add(profiles, json_object_new_string(list->item[i].profile));
+    return profiles;
+}
+
+static void add_entry(struct json_object *array, const struct dlt_catalogue_entry *entry,
+                      const struct measured_list *list)
+{
+    struct json_object *object = devices_json(&entry->device);
     struct json_object *aliases = json_object_new_array();
 
     for (size_t i = 0; i < DLT_ALIASES && entry->alias[i][0]; i++)
         json_object_array_add(aliases, json_object_new_string(entry->alias[i]));
     json_object_object_add(object, "aliases", aliases);
+    json_object_object_add(object, "profiles", profiles_json(&entry->device, list));
     json_object_array_add(array, object);
 }
 
-static void print_catalogue(void)
+static void print_catalogue(const struct measured_list *list)
 {
     const struct dlt_catalogue_entry *entry;
 
     print_heading();
     for (size_t i = 0; (entry = dlt_catalogue_at(i)) != NULL; i++)
-        print_device(&entry->device);
-    puts("\nGiB: what programs can allocate. FP32 to BF16: dense TFLOP/s of the data sheet.");
+        print_device(&entry->device, list);
+    puts(
+        "\nGiB: what programs can allocate. FP32 to BF16: dense TFLOP/s of the data sheet. "
+        "PROFILES: "
+        "installed\nones that measured the device; the others are predicted from the general one.");
 }
 
 static int no_device(const char *name)
@@ -134,7 +185,7 @@ static int no_device(const char *name)
 }
 
 /* What each name stands for, with the others of the catalogue that it could mean. */
-static int print_names(const struct options *o)
+static int print_names(const struct options *o, const struct measured_list *list)
 {
     bool headed = false;
 
@@ -147,7 +198,7 @@ static int print_names(const struct options *o)
         if (!headed)
             print_heading();
         headed = true;
-        print_device(device);
+        print_device(device, list);
         for (size_t k = 0; (entry = dlt_catalogue_at(k)) != NULL; k++)
             if (&entry->device != device && dlt_device_matches(entry->device.name, o->names[i]))
                 printf("  \"%s\" could also be  %s\n", o->names[i], entry->device.name);
@@ -155,7 +206,7 @@ static int print_names(const struct options *o)
     return COMMAND_DONE;
 }
 
-static int catalogue_json(const struct options *o)
+static int catalogue_json(const struct options *o, const struct measured_list *list)
 {
     struct json_object *object = json_object_new_object();
     struct json_object *array = json_object_new_array();
@@ -165,12 +216,12 @@ static int catalogue_json(const struct options *o)
     json_object_object_add(object, "devices", array);
     for (size_t i = 0; (entry = dlt_catalogue_at(i)) != NULL; i++)
         if (o->name_count == 0)
-            add_entry(array, entry);
+            add_entry(array, entry, list);
     for (size_t i = 0; i < o->name_count && status == COMMAND_DONE; i++) {
         const struct dlt_device *device = dlt_catalogue_find(o->names[i]);
 
         if (device)
-            json_object_array_add(array, device_json(device));
+            json_object_array_add(array, devices_json(device));
         else
             status = no_device(o->names[i]);
     }
@@ -180,169 +231,22 @@ static int catalogue_json(const struct options *o)
     return status;
 }
 
-/* "forward, step" from a section's bits. */
-static const char *passes(char *buffer, size_t size, uint32_t bits)
-{
-    *buffer = '\0';
-    for (unsigned pass = 0; pass < DLT_PASSES; pass++) {
-        size_t used = strlen(buffer);
-
-        if (bits >> pass & 1)
-            snprintf(buffer + used, size - used, "%s%s", used ? ", " : "", dlt_pass_names[pass]);
-    }
-    return buffer;
-}
-
-static const char *percent(char buffer[32], double fraction)
-{
-    char digits[32];
-
-    if (!isfinite(fraction))
-        return memcpy(buffer, "-", 2);
-    snprintf(buffer, 32, "%.20s %%", dlt_text_from_double(digits, 100 * fraction, 3));
-    return buffer;
-}
-
-/* Names out of a file that may be newer: never past the table. */
-static const char *name_at(const char *const *names, uint32_t count, uint32_t index)
-{
-    return index < count ? names[index] : "?";
-}
-
-static void print_section(const struct dlt_file_section *s)
-{
-    char pass[128], mape[32], median[32], coverage[32], type[48];
-
-    snprintf(type, sizeof type, "%s %s", name_at(dlt_dtype_names, DLT_DTYPES, s->dtype),
-             name_at(dlt_math_names, DLT_MATHS, s->math));
-    printf("  %-16.32s %-34s %-14s %-10s %8u %8s %8s %8s\n", s->kind,
-           passes(pass, sizeof pass, s->passes), type, dlt_basis_name((enum dlt_basis)s->basis),
-           s->rows, percent(mape, s->held_out ? s->mape : NAN),
-           percent(median, s->held_out ? s->median_ape : NAN),
-           percent(coverage, s->held_out ? s->coverage90 : NAN));
-}
-
-/* Device, software and convention in one line. */
-static void print_entry_heading(const struct dlt_profile *profile, size_t entry)
-{
-    const struct dlt_file_entry *e = &profile->entry[entry];
-    const struct dlt_software *software = dlt_profile_software(profile, entry);
-
-    printf("%s%s%s%s%s, timed %s", dlt_profile_device(profile, entry)->name,
-           software->framework[0] ? ", " : "", software->framework,
-           software->backend[0] ? ", " : "", software->backend,
-           name_at(dlt_timing_names, DLT_TIMINGS, software->timing));
-    if (e->threads > 0)
-        printf(", %d thread%s", e->threads, e->threads == 1 ? "" : "s");
-    if (e->general)
-        printf(", general: for devices that were not measured");
-    printf("; %llu measurements\n", (unsigned long long)e->rows);
-}
-
-static void print_profile(const struct dlt_profile *profile)
-{
-    struct dlt_step_parameters step;
-
-    for (size_t i = 0; i < dlt_profile_entry_count(profile); i++) {
-        if (i)
-            printf("\n");
-        print_entry_heading(profile, i);
-        printf("  %-16s %-34s %-14s %-10s %8s %8s %8s %8s\n", "OPERATOR", "PASSES", "TYPE",
-               "RESTS ON", "ROWS", "MAPE", "MEDIAN", "IN 90 %");
-        for (uint32_t k = 0; k < profile->header->section_count; k++)
-            if (profile->section[k].entry == i)
-                print_section(&profile->section[k]);
-        for (unsigned f = 0; f < DLT_FRAMEWORKS; f++) {
-            dlt_profile_step(profile, i, (enum dlt_framework)f, &step);
-            if (step.networks > 0)
-                printf("  whole steps under %s: %.0f networks, %.0f runs\n", dlt_framework_names[f],
-                       step.networks, step.runs);
-        }
-    }
-}
-
-static struct json_object *section_json(const struct dlt_file_section *s)
-{
-    struct json_object *object = json_object_new_object();
-    struct json_object *array = json_object_new_array();
-    char kind[sizeof s->kind + 1];
-
-    snprintf(kind, sizeof kind, "%.*s", (int)sizeof s->kind, s->kind);
-    dlt_json_text(object, "op", kind);
-    for (unsigned pass = 0; pass < DLT_PASSES; pass++)
-        if (s->passes >> pass & 1)
-            json_object_array_add(array, json_object_new_string(dlt_pass_names[pass]));
-    json_object_object_add(object, "passes", array);
-    dlt_json_text(object, "dtype", name_at(dlt_dtype_names, DLT_DTYPES, s->dtype));
-    dlt_json_text(object, "math", name_at(dlt_math_names, DLT_MATHS, s->math));
-    dlt_json_text(object, "basis", dlt_basis_name((enum dlt_basis)s->basis));
-    dlt_json_number(object, "rows", s->rows);
-    dlt_json_number(object, "held_out", (double)s->held_out);
-    dlt_json_number(object, "mape", s->held_out ? s->mape : NAN);
-    dlt_json_number(object, "median_ape", s->held_out ? s->median_ape : NAN);
-    dlt_json_number(object, "coverage90", s->held_out ? s->coverage90 : NAN);
-    return object;
-}
-
-static void profile_json(const struct dlt_profile *profile)
-{
-    struct json_object *object = json_object_new_object();
-    struct json_object *devices = json_object_new_array();
-
-    dlt_json_text(object, "profile", dlt_profile_path(profile));
-    json_object_object_add(object, "devices", devices);
-    for (size_t i = 0; i < dlt_profile_entry_count(profile); i++) {
-        const struct dlt_software *software = dlt_profile_software(profile, i);
-        struct json_object *entry = device_json(dlt_profile_device(profile, i));
-        struct json_object *ops = json_object_new_array();
-
-        dlt_json_text(entry, "framework", software->framework);
-        dlt_json_text(entry, "backend", software->backend);
-        dlt_json_text(entry, "timing", name_at(dlt_timing_names, DLT_TIMINGS, software->timing));
-        dlt_json_number(entry, "threads",
-                        profile->entry[i].threads > 0 ? (double)profile->entry[i].threads
-                                                      : (double)NAN);
-        json_object_object_add(entry, "general",
-                               json_object_new_boolean(profile->entry[i].general != 0));
-        dlt_json_number(entry, "rows", (double)profile->entry[i].rows);
-        json_object_object_add(entry, "ops", ops);
-        for (uint32_t k = 0; k < profile->header->section_count; k++)
-            if (profile->section[k].entry == i)
-                json_object_array_add(ops, section_json(&profile->section[k]));
-        json_object_array_add(devices, entry);
-    }
-    dlt_json_print(stdout, object);
-    json_object_put(object);
-}
-
-static int show_profile(const struct options *o)
-{
-    char buffer[PATH_MAX];
-    struct dlt_profile *profile;
-    struct dlt_error error;
-
-    if (dlt_profile_load(command_profile_path(o->profile, buffer, sizeof buffer), &profile, &error))
-        return command_fail("devices", &error);
-    if (o->json)
-        profile_json(profile);
-    else
-        print_profile(profile);
-    dlt_profile_destroy(profile);
-    return COMMAND_DONE;
-}
-
 static int show_catalogue(const struct options *o)
 {
+    struct measured_list list = {0};
     struct dlt_error error;
+    int status = COMMAND_DONE;
 
-    if (dlt_devices_load_installed(&error))
-        return command_fail("devices", &error);
-    if (o->json)
-        return catalogue_json(o);
-    if (o->name_count > 0)
-        return print_names(o);
-    print_catalogue();
-    return COMMAND_DONE;
+    if (dlt_devices_load_installed(&error) || dlt_shipped_each(take_profile, &list, &error))
+        status = command_fail("devices", &error);
+    else if (o->json)
+        status = catalogue_json(o, &list);
+    else if (o->name_count > 0)
+        status = print_names(o, &list);
+    else
+        print_catalogue(&list);
+    free(list.item);
+    return status;
 }
 
 enum { PROFILE = 256, JSON, HELP };
@@ -376,5 +280,5 @@ int command_devices(int argc, char **argv)
     o.name_count = (size_t)(argc - optind);
     if (o.profile && o.name_count > 0)
         return command_usage("devices", "give names or --profile, not both");
-    return o.profile ? show_profile(&o) : show_catalogue(&o);
+    return o.profile ? devices_show_profile(o.profile, o.json) : show_catalogue(&o);
 }

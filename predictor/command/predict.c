@@ -170,8 +170,6 @@ int command_predict(int argc, char **argv)
     }
     if (optind + 1 != argc)
         return command_usage("predict", optind == argc ? "which SPEC?" : "one SPEC at a time");
-    if (o.profile && !*o.profile)
-        return command_usage("predict", "--profile: the name is empty");
     if (!o.profile && !o.question.device)
         return command_usage("predict", "which device? Give --device NAME, or --profile FILE");
     o.spec = argv[optind];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -14,6 +15,15 @@ static double quantile_s(const struct dlt_estimate *e, double quantile)
 {
     return isnan(e->job_s) ? dlt_estimate_step_quantile(e, quantile)
                            : dlt_estimate_job_quantile(e, quantile);
+}
+
+/* A probability with as many digits as tell it from 1. */
+static const char *probability(char buffer[32], double value)
+{
+    for (int digits = 6; digits <= 17; digits++)
+        if (strcmp(dlt_text_from_double(buffer, value, digits), "1") != 0)
+            break;
+    return buffer;
 }
 
 static double step_samples(const struct dlt_estimate *e)
@@ -32,7 +42,7 @@ static struct json_object *quantiles_json(const struct dlt_estimate *e, double a
         dlt_json_number(object, dlt_text_from_double(key, listed_quantiles[i], 6),
                         quantile_s(e, listed_quantiles[i]));
     if (asked > 0)
-        dlt_json_number(object, dlt_text_from_double(key, asked, 6), quantile_s(e, asked));
+        dlt_json_number(object, probability(key, asked), quantile_s(e, asked));
     return object;
 }
 
@@ -176,7 +186,7 @@ static void print_screen(const struct dlt_estimate *e, const char *profile,
     print_line("job", e->job_s, dlt_estimate_job_quantile(e, 0.05),
                dlt_estimate_job_quantile(e, 0.95), dlt_text_from_duration);
     if (view->quantile > 0)
-        printf("  %-10s %14s    of the %s\n", dlt_text_from_double(text, view->quantile, 6),
+        printf("  %-10s %14s    of the %s\n", probability(text, view->quantile),
                (isnan(e->job_s) ? dlt_text_from_seconds
                                 : dlt_text_from_duration)(memory, quantile_s(e, view->quantile)),
                isnan(e->job_s) ? "step" : "job");

@@ -12,7 +12,7 @@ const char *command_profile_path(const char *name, char *buffer, size_t size)
     char below[NAME_MAX + 16];
     size_t length = strlen(name);
 
-    if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".dlp") == 0) ||
+    if (!*name || strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".dlp") == 0) ||
         access(name, R_OK) == 0 || length > NAME_MAX)
         return name;
     snprintf(below, sizeof below, "profiles/%s.dlp", name);

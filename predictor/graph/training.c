@@ -197,7 +197,8 @@ static int set_key(struct dlt_training *training, const struct key *key, const c
     case KEY_BOOL:
         return read_bool(key, value, field, error);
     case KEY_TIME:
-        if (!dlt_text_to_duration(value, 1, &number) || number > key->most)
+        if ((!dlt_text_to_double(value, &number) && !dlt_text_to_duration(value, 1, &number)) ||
+            number < 0 || number > key->most)
             return dlt_fail(error, "%s: \"%s\" is not a time; write 90, 90s, 15m, 2h or HH:MM:SS",
                             key->name, value);
         *(double *)field = number;

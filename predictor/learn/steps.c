@@ -334,13 +334,16 @@ static void leave_each_out(const struct problem *p, int networks, int devices, d
     double theta[FITTED];
 
     for (int n = 0; n < networks; n++) {
-        leave_out(p, devices, n, -1);
+        /* Without the only network nothing would be left to learn from: it tells of its batches. */
+        leave_out(p, devices, networks > 1 ? n : -1, -1);
         fit(p, theta);
         fill_residuals(p, theta, left, n, -1);
     }
     for (size_t i = 0; i < p->count; i++)
         p->residual[i] = left[i];
     split(p, devices, s);
+    if (networks == 1)
+        s->network = s->networks = 0;
     for (int d = 0; d < devices && devices > 1; d++) {
         leave_out(p, devices, -1, d);
         fit(p, theta);

@@ -87,6 +87,12 @@ static int choose_batch(struct dlt_estimate *e, const struct dlt_question *quest
                         "%s: validation_samples and checkpoint_every count in epochs; add "
                         "samples=N, the size of the training set",
                         e->model);
+    if (e->training.drop_last && e->training.samples > 0 && e->training.steps == 0 &&
+        (double)e->training.samples < (double)e->batch * e->devices)
+        return dlt_fail(error,
+                        "%s: drop_last leaves no step: %lld samples are less than one batch of "
+                        "%lld",
+                        e->model, (long long)e->training.samples, (long long)e->batch * e->devices);
     if (e->training.epochs > 0 && (double)e->training.start_epoch >= e->training.epochs)
         return dlt_fail(error, "%s: start_epoch=%lld leaves nothing of %g epochs", e->model,
                         (long long)e->training.start_epoch, e->training.epochs);

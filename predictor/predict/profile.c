@@ -225,9 +225,13 @@ static struct dlt_profile *profile_new(const char *path, struct dlt_error *error
 
 int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error)
 {
-    struct dlt_profile *p = profile_new(path, error);
+    struct dlt_profile *p;
     int64_t size;
 
+    if (!*path)
+        return dlt_fail(error, "the name of the profile is empty; give a file, or the name of an "
+                               "installed one");
+    p = profile_new(path, error);
     if (!p)
         return -1;
     p->fd = dlt_file_open(path, &size, error);
