@@ -127,27 +127,20 @@ CUDA_SOURCES   := $(notdir $(wildcard bench/cuda/*.c))
 define CUDA_BACKEND
 $(BUILD)/$(1)/%.o: bench/cuda/%.c Makefile
 	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(PATHS) -DBENCH_CUDA_NAME='"$(1)"' -isystem $(3)/include \
+	$$(CC) $$(ALL_CFLAGS) -DBENCH_CUDA_NAME='"$(1)"' -isystem $(3)/include \
 		-isystem $(5) -c -o $$@ $$<
 
-$(BUILD)/$(1)/compile: bench/cuda/compile/compile.c Makefile
+$(BUILD)/$(1)/compile: bench/cuda/compile/compile.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(ALL_CFLAGS) -isystem $(3)/include $$(ALL_LDFLAGS) -Wl,-rpath,$(4) -o $$@ $$< \
 		-L$(4) -l:libnvrtc.so.$(2)
 
 $(BUILD)/$(1)/%.image: bench/cuda/kernels.cu bench/cuda/arguments.h bench/cuda/functions.h \
-		bench/cuda/number.h $(BUILD)/$(1)/compile
+		bench/cuda/number.h | $(BUILD)/$(1)/compile
 	$(BUILD)/$(1)/compile $$< $$* $$@.new -Ibench/cuda && mv $$@.new $$@
 
-# A table of the images, ended by 0: what kernel.c reads.
-$(BUILD)/$(1)/images.S: $(foreach t,$(7),$(BUILD)/$(1)/$(t).image)
-	{ for t in $(7); do printf '.section .rodata\n.balign 64\nimage_%s:\n.incbin "%s"\n' \
-		$$$$t $(BUILD)/$(1)/$$$$t.image; printf 'end_%s:\n.byte 0\n' $$$$t; done; \
-	printf '.section .data.rel.ro,"aw"\n.balign 8\n.globl bench_kernel_images\n'; \
-	printf 'bench_kernel_images:\n'; \
-	for t in $(7); do case $$$$t in compute_*) ptx=1;; *) ptx=0;; esac; \
-		printf '.quad %s, %s, image_%s, end_%s\n' $$$${t\#\#*_} $$$$ptx $$$$t $$$$t; done; \
-	printf '.quad 0, 0, 0, 0\n.section .note.GNU-stack,"",@progbits\n'; } >$$@
+$(BUILD)/$(1)/images.S: bench/cuda/compile/images $(foreach t,$(7),$(BUILD)/$(1)/$(t).image)
+	$$< $(BUILD)/$(1) $(7) >$$@
 
 $(BUILD)/$(1)/images.o: $(BUILD)/$(1)/images.S
 	$$(CC) -c -o $$@ $$<
@@ -170,7 +163,32 @@ CUDA_BACKENDS += $(BUILD)/backend_cuda12.so
 $(eval $(call CUDA_BACKEND,cuda12,12,$(CUDA12_ROOT),$(CUDA12_ROOT)/lib,$(CUDA12_ROOT)/include,$(CUDA12_ROOT)/lib,$(CUDA12_TARGETS)))
 endif
 endif
-.PHONY: cuda
+# The same objects with a device on the host in place of the GPU: for tests, in a folder of its own
+# with a dlbench that finds no other backend.
+HOST_CUDA := $(BUILD)-host
+ifeq ($(CUDA_VERSION)$(if $(CUDNN_INCLUDE),,x)$(if $(CUDNN_LIB),,x)$(if $(shell command -v $(CXX)),,x),13)
+cuda-tests: $(HOST_CUDA)/backend_cuda13.so $(HOST_CUDA)/dlbench
+$(HOST_CUDA)/host_kernels.o: tests/cuda/host_kernels.cpp bench/cuda/kernels.cu \
+		bench/cuda/arguments.h bench/cuda/functions.h bench/cuda/number.h bench/cuda/half.h
+	@mkdir -p $(@D)
+	$(CXX) -O1 -g -fPIC -Wall -Wno-unknown-pragmas -Ibench/cuda -c -o $@ $<
+$(HOST_CUDA)/host_runtime.o: tests/cuda/host_runtime.c bench/cuda/half.h
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CFLAGS) -Ibench/cuda -isystem $(CUDA_HOME)/include -isystem $(CUDNN_INCLUDE) \
+		-c -o $@ $<
+$(HOST_CUDA)/libhost.so: $(HOST_CUDA)/host_kernels.o $(HOST_CUDA)/host_runtime.o
+	$(CC) -shared -o $@ $^ -L$(CUDA_LIB) -l:libcublasLt.so.13 -L$(CUDNN_LIB) -l:libcudnn.so.9 \
+		-ldl -lm -Wl,-rpath,$(CUDA_LIB) -Wl,-rpath,$(CUDNN_LIB)
+$(HOST_CUDA)/backend_cuda13.so: $(CUDA_SOURCES:%.c=$(BUILD)/cuda13/%.o) $(BUILD)/cuda13/images.o \
+		$(HOST_CUDA)/libhost.so
+	$(CC) -shared -Wl,--version-script=bench/backend.map -Wl,-rpath,'$$ORIGIN' -o $@ \
+		$(filter %.o,$^) -L$(HOST_CUDA) -lhost -L$(CUDA_LIB) -l:libcublasLt.so.13 \
+		-L$(CUDNN_LIB) -l:libcudnn.so.9 -ldl -lm -Wl,-rpath,$(CUDA_LIB) -Wl,-rpath,$(CUDNN_LIB)
+$(HOST_CUDA)/dlbench: $(BUILD)/dlbench
+	@mkdir -p $(@D)
+	cp $< $@
+endif
+.PHONY: cuda cuda-tests
 cuda: $(CUDA_BACKENDS)
 
 # Mapped into every sbatch and into root's daemons: libc and nothing else.
@@ -321,7 +339,7 @@ uninstall:
 		rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$$f; done
 
 clean:
-	rm -rf $(BUILD)
+	rm -rf $(BUILD) $(HOST_CUDA)
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 .SECONDARY:

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../shapes.h"
@@ -362,6 +363,28 @@ static struct bench_buffer *find_array(struct bench_layer *layer, enum bench_rol
     }
 }
 
+/* cuDNN keeps the weights of a transposed convolution input channels first; the canonical order has
+ * output channels first, within each group. */
+static int read_transposed(struct bench_layer *layer, const struct bench_buffer *buffer,
+                           double *values, size_t count, struct dlt_error *error)
+{
+    const struct dlt_spatial *s = &layer->record.u.spatial;
+    size_t ins = (size_t)(s->in_channels / s->groups), outs = (size_t)(s->out_channels / s->groups);
+    size_t window = count / ins / outs / (size_t)s->groups;
+    double *found = calloc(count + 1, sizeof *found);
+    int status = found ? bench_buffer_read(layer->context, buffer, found, count, error)
+                       : dlt_fail_memory(error);
+
+    for (size_t i = 0; status == BENCH_OK && i < count; i++) {
+        size_t tap = i % window, out = i / window % outs, in = i / window / outs % ins;
+        size_t group = i / window / outs / ins;
+
+        values[((group * outs + out) * ins + in) * window + tap] = found[i];
+    }
+    free(found);
+    return status;
+}
+
 int bench_layer_read(struct bench_layer *layer, enum bench_role role, int index, double *values,
                      size_t count, struct dlt_error *error)
 {
@@ -370,6 +393,9 @@ int bench_layer_read(struct bench_layer *layer, enum bench_role role, int index,
 
     if (!buffer)
         return dlt_fail(error, "%s has no such array", layer->name);
+    if (strncmp(layer->name, "conv_transpose", 14) == 0 &&
+        (role == BENCH_WEIGHT || role == BENCH_WEIGHT_GRADIENT))
+        return read_transposed(layer, buffer, values, count, error);
     status = bench_buffer_read(layer->context, buffer, values, count, error);
     /* A mask of bytes says what is kept; what is kept is doubled. */
     for (size_t i = 0; status == BENCH_OK && role == BENCH_MASK && i < count; i++)

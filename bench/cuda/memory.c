@@ -4,6 +4,7 @@
 
 #include "../shapes.h"
 #include "cuda.h"
+#include "half.h"
 
 enum { ALIGNMENT = 256 };
 
@@ -183,24 +184,20 @@ int bench_buffer_write(struct bench_context *context, struct bench_buffer *buffe
 
 static double value_at(const char *raw, enum bench_type type, size_t i)
 {
-    uint16_t half;
-    uint32_t word;
+    unsigned short half;
     int32_t whole;
     float single;
-    _Float16 f16;
 
     switch (type) {
     case BENCH_F32:
         memcpy(&single, raw + 4 * i, sizeof single);
         return (double)single;
     case BENCH_F16:
-        memcpy(&f16, raw + 2 * i, sizeof f16);
-        return (double)f16;
+        memcpy(&half, raw + 2 * i, sizeof half);
+        return (double)bench_half_value(half);
     case BENCH_B16:
         memcpy(&half, raw + 2 * i, sizeof half);
-        word = (uint32_t)half << 16;
-        memcpy(&single, &word, sizeof single);
-        return (double)single;
+        return (double)bench_bfloat_value(half);
     case BENCH_I32:
         memcpy(&whole, raw + 4 * i, sizeof whole);
         return whole;

@@ -8,6 +8,10 @@
 #ifndef DLBENCH_CUDA_NUMBER_H
 #define DLBENCH_CUDA_NUMBER_H
 
+#ifndef __CUDA_ARCH__
+#include "half.h"
+#endif
+
 struct half_t {
     unsigned short bits;
 };
@@ -28,10 +32,7 @@ __device__ inline float to_float(half_t x)
     asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x.bits));
     return f;
 #else
-    _Float16 h;
-
-    __builtin_memcpy(&h, &x.bits, sizeof h);
-    return (float)h;
+    return bench_half_value(x.bits);
 #endif
 }
 
@@ -50,9 +51,7 @@ __device__ inline void from_float(float f, half_t *x)
 #ifdef __CUDA_ARCH__
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x->bits) : "f"(f));
 #else
-    _Float16 h = (_Float16)f;
-
-    __builtin_memcpy(&x->bits, &h, sizeof h);
+    x->bits = bench_half_bits(f);
 #endif
 }
 
