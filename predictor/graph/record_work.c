@@ -287,7 +287,9 @@ static const double function_flops[DLT_FUNCTIONS] = {
     [DLT_COMPARE] = 1};
 
 /* Reads its operands, writes one output; backward reads the output's gradient and, where the
- * derivative needs it, what was kept, and writes a gradient for each operand. */
+ * derivative needs it, what was kept, and writes a gradient for each operand. Dropout moves 9 bytes
+ * in forward, a mask of one byte among them, and 25 in backward, in float32 (as softmax's above).
+ */
 void dlt_work_elementwise(const struct dlt_record *r, struct dlt_work *w)
 {
     const struct dlt_rowwise *e = &r->u.rowwise;
@@ -302,6 +304,8 @@ void dlt_work_elementwise(const struct dlt_record *r, struct dlt_work *w)
     w->input = output * reads;
     memory_bound(r, w, output * (reads + 1), output * (reads + 2),
                  output * function_flops[e->function]);
+    if (e->function == DLT_DROPOUT)
+        memory_bound(r, w, output * 2.25, output * 6.25, output * function_flops[e->function]);
 }
 
 void dlt_work_update(const struct dlt_record *r, struct dlt_work *w)

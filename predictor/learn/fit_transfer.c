@@ -12,10 +12,12 @@
 #include "learn/general.h"
 #include "predict/section.h"
 
-static const double factor_width = 0.3; /* of the constant, in ln time */
-static const double term_width = 0.03;  /* of each other term */
-static const double share_width = 0.3;  /* of each donor's share */
-static const double noise = 0.1;        /* of one measurement against the line */
+static const double factor_width = 0.2; /* of the constant, in ln time */
+static const double term_width = 0.01;  /* of each other term */
+static const double share_width = 0.2;  /* of each donor's share */
+static const double noise = 0.15;       /* of one measurement against the line */
+static const double most_weight = 3;    /* of one row */
+static const double outlier = 0.15;     /* residuals beyond it count less (Huber 1964) */
 
 /* LAPACK's Cholesky factorisation and inverse; OpenBLAS has both and no header for them here. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
@@ -78,7 +80,7 @@ static void fill_row(struct line *l, const struct dlt_build *b, size_t r,
             if (row->donation[d].entry == b->donor[i].entry)
                 x[l->terms + i] = row->donation[d].ln_seconds - row->all.ln_seconds;
     l->y[r] = log(row->row->seconds) - row->all.ln_seconds;
-    l->weight[r] = (double)dlt_row_weight(row->row->seconds);
+    l->weight[r] = fmin((double)dlt_row_weight(row->row->seconds), most_weight);
 }
 
 static void fill(struct line *l, const struct dlt_build *b, const struct dlt_transfer_row *row)
@@ -103,6 +105,8 @@ static int solve(struct line *l)
     int n = (int)l->width, info = 0;
     double *right = l->solution, *answer = calloc(l->width + 1, sizeof *answer);
 
+    memset(right, 0, l->width * sizeof *right);
+    memset(l->inverse, 0, l->width * l->width * sizeof *l->inverse);
     for (size_t r = 0; r < l->rows; r++) {
         const double *x = l->x + r * l->width;
 
@@ -131,6 +135,34 @@ static int solve(struct line *l)
     memcpy(l->solution, answer, l->width * sizeof *answer);
     free(answer);
     return 0;
+}
+
+/* Weights for another round: rows that the line cannot explain have less say. */
+static void doubt_outliers(struct line *l, const double *trusted)
+{
+    for (size_t r = 0; r < l->rows; r++) {
+        double off = l->y[r];
+
+        for (size_t i = 0; i < l->width; i++)
+            off -= l->x[r * l->width + i] * l->solution[i];
+        l->weight[r] = trusted[r] * fmin(1, outlier / fmax(fabs(off), 1e-9));
+    }
+}
+
+static int solve_robustly(struct line *l)
+{
+    const int rounds = 4;
+    double *trusted = calloc(l->rows + 1, sizeof *trusted);
+    int result = trusted ? solve(l) : -1;
+
+    for (size_t r = 0; result == 0 && r < l->rows; r++)
+        trusted[r] = l->weight[r];
+    for (int round = 1; result == 0 && round < rounds; round++) {
+        doubt_outliers(l, trusted);
+        result = solve(l);
+    }
+    free(trusted);
+    return result;
 }
 
 /* The correction of row r by a line that did not see it. */
@@ -162,7 +194,7 @@ int dlt_fit_transfer(struct dlt_build *b, const struct dlt_transfer_row *row, si
     result = line_create(&line);
     if (result == 0) {
         fill(&line, b, row);
-        result = solve(&line);
+        result = solve_robustly(&line);
     }
     if (result == 0) {
         b->model.columns = (uint32_t)line.terms;

@@ -141,10 +141,10 @@ bool dlt_transfer_see(const struct dlt_transfer *transfer, const struct dlt_row 
 }
 
 /* A device's own error is shared by all its rows, and the devices are few: Student's t instead of a
- * normal distribution. */
+ * normal distribution, with a degree of freedom lost to the choice of mix and reach. */
 static void allow_for_few_devices(struct dlt_build *build, size_t devices)
 {
-    static const double factor[] = {2, 2, 1.77, 1.43, 1.3, 1.22, 1.18, 1.15};
+    static const double factor[] = {2, 2, 2, 1.77, 1.43, 1.3, 1.22, 1.18, 1.15};
     const size_t last = sizeof factor / sizeof *factor - 1;
     double by = factor[devices - 1 < last ? devices - 1 : last];
 

@@ -92,6 +92,8 @@ enum dlt_ratio {
     DLT_RATIOS
 };
 
+#define DLT_FLOOR_SHARE 0.7
+
 struct dlt_file_model {
     uint32_t feature_set;
     uint32_t columns; /* of the kind */
