@@ -145,6 +145,73 @@ static struct json_object *shape_json(const struct dlt_tensor *tensor)
     return array;
 }
 
+static struct json_object *whole_json(int64_t value)
+{
+    return value == DLT_ABSENT ? NULL : json_object_new_int64(value);
+}
+
+/* What an attribute came to: numbers, a list where it is one for each dimension, true or false, a
+ * name. A padding: [[before, after], ...], or "same". */
+static struct json_object *attribute_json(const struct dlt_op *op, const struct dlt_attribute *a,
+                                          const int64_t *value)
+{
+    const struct dlt_sizes *sizes = (const void *)value;
+    size_t width = dlt_attribute_width(op, a);
+    struct json_object *array;
+
+    if (a->type == DLT_ATTRIBUTE_BOOL)
+        return json_object_new_boolean(*value != 0);
+    if (a->type == DLT_ATTRIBUTE_NAME)
+        return json_object_new_string(a->names[*value]);
+    if (a->type == DLT_ATTRIBUTE_INT || (a->type == DLT_ATTRIBUTE_SIZES && sizes->count <= 0))
+        return whole_json(a->type == DLT_ATTRIBUTE_INT || sizes->count ? value[0]
+                                                                       : sizes->value[0]);
+    if (a->type == DLT_ATTRIBUTE_PADDING && *value == DLT_PADDING_SAME)
+        return json_object_new_string("same");
+    array = json_object_new_array();
+    if (a->type == DLT_ATTRIBUTE_SIZES) {
+        for (int64_t i = 0; i < sizes->count; i++)
+            json_object_array_add(array, json_object_new_int64(sizes->value[i]));
+    } else if (a->type == DLT_ATTRIBUTE_LIST) {
+        for (size_t i = 0; i < width; i++)
+            json_object_array_add(array, whole_json(value[i]));
+    } else {
+        for (size_t i = 0; i + 1 < width; i += 2) {
+            struct json_object *pair = json_object_new_array();
+
+            json_object_array_add(pair, json_object_new_int64(value[i]));
+            json_object_array_add(pair, json_object_new_int64(value[i + 1]));
+            json_object_array_add(array, pair);
+        }
+    }
+    return array;
+}
+
+static struct json_object *attributes_json(const struct dlt_node *node)
+{
+    struct json_object *object = json_object_new_object();
+
+    for (size_t i = 0; i < DLT_OP_ATTRIBUTES && node->op->attribute[i].name; i++) {
+        const struct dlt_attribute *a = &node->op->attribute[i];
+
+        /* Those that no time depends on were checked and forgotten: they share the last slot. */
+        if (a->slot < DLT_ATTRIBUTES - 1)
+            json_object_object_add(object, a->name,
+                                   attribute_json(node->op, a, node->attribute + a->slot));
+    }
+    return object;
+}
+
+/* Tensors by number: what makes a graph of the layers, whose names need not be unique. */
+static struct json_object *numbers_json(const int *tensor, size_t count)
+{
+    struct json_object *array = json_object_new_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_object_array_add(array, json_object_new_int(tensor[i]));
+    return array;
+}
+
 static struct json_object *layer_json(const struct dlt_graph *g, size_t node)
 {
     const struct dlt_node *n = &g->node[node];
@@ -163,14 +230,19 @@ static struct json_object *layer_json(const struct dlt_graph *g, size_t node)
                               maker < 0 ? NULL : json_object_new_string(g->node[maker].name));
     }
     json_object_object_add(layer, "inputs", inputs);
+    json_object_object_add(layer, "reads", numbers_json(n->input, n->input_count));
+    json_object_object_add(layer, "writes", json_object_new_int(n->output));
+    json_object_object_add(layer, "attributes", attributes_json(n));
     json_object_object_add(layer, "output", shape_json(&g->tensor[n->output]));
     for (size_t k = 0; k < n->output_count; k++)
         json_object_array_add(outputs, shape_json(&g->tensor[n->output + (int)k]));
     json_object_object_add(layer, "outputs", outputs);
     dlt_json_count(layer, "parameters", counts.parameters);
     json_object_object_add(layer, "trainable", json_object_new_boolean(n->trainable));
-    if (n->weights_of != (int)node)
+    if (n->weights_of != (int)node) {
         dlt_json_text(layer, "weights", g->node[n->weights_of].name);
+        json_object_object_add(layer, "weights_of", json_object_new_int(n->weights_of));
+    }
     dlt_json_count(layer, "macs", counts.macs / (double)g->batch);
     dlt_json_count(layer, "flops", counts.flops / (double)g->batch);
     dlt_json_count(layer, "forward_bytes", counts.forward_bytes);
@@ -201,12 +273,19 @@ void check_print_json(const struct check_report *r)
     struct json_object *layers = json_object_new_array();
     struct json_object *problems = json_object_new_array();
     struct json_object *inputs = json_object_new_array();
+    struct json_object *types = json_object_new_array();
+    static const char *const type_names[] = {"float", "int64", "bool"};
 
     dlt_json_text(object, "name", r->model->name);
     dlt_json_count(object, "batch", (double)g->batch);
-    for (size_t i = 0; i < g->input_count; i++)
+    for (size_t i = 0; i < g->input_count; i++) {
         json_object_array_add(inputs, shape_json(&g->tensor[g->input[i]]));
+        json_object_array_add(types,
+                              json_object_new_string(type_names[g->tensor[g->input[i]].type]));
+    }
     json_object_object_add(object, "inputs", inputs);
+    json_object_object_add(object, "input_types", types);
+    json_object_object_add(object, "reads", numbers_json(g->input, g->input_count));
     dlt_json_count(object, "parameters", r->counts.total.parameters);
     dlt_json_count(object, "trainable", r->counts.trainable);
     dlt_json_count(object, "macs", r->counts.total.macs / (double)g->batch);

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# torch-run: networks trained by PyTorch for a few steps.
+
+bats_require_minimum_version 1.5.0
+
+setup() {
+    BUILD="${BUILD:-$BATS_TEST_DIRNAME/../../build}"
+    BUILD=$(readlink -f "$BUILD")
+    run="$BATS_TEST_DIRNAME/../../scripts/torch-run"
+    cd "$BATS_TEST_TMPDIR" || return
+    for python in /usr/bin/python3 python3; do
+        if "$python" -c 'import torch' 2>/dev/null; then
+            PYTHON=$python
+        fi
+    done
+}
+
+needs_torch() {
+    [ -n "${PYTHON:-}" ] || skip "no Python here has torch"
+}
+
+@test "wrong usage exits with 2" {
+    run -2 python3 "$run"
+    run -2 python3 "$run" lenet5
+    run -2 python3 "$run" lenet5 --output x --batch 0
+    run -2 python3 "$run" lenet5 --as lenet5 --output x
+    run -2 python3 "$run" lenet5 --output x --nonsense
+    [ ! -e x ]
+}
+
+@test "a Python without torch is told" {
+    mkdir without
+    echo 'raise ImportError("none here")' >without/torch.py
+    PYTHONPATH=$PWD/without run -1 --separate-stderr python3 "$run" lenet5 --output x
+    [[ $stderr == *"has no torch"* ]]
+    [ ! -e x ]
+}
+
+@test "a shipped network and a module of torch.nn give runs that dltime reads" {
+    needs_torch
+    cat >net.py <<'END'
+from torch import nn
+
+def Net():
+    return nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.Flatten(),
+                         nn.Linear(6 * 28 * 28, 10))
+END
+    "$PYTHON" "$run" lenet5,optimizer=adam --batch 2,4 --steps 3 --warmup 1 \
+        ./net.py:Net --as ./net.json --input 1,28,28 --dltime "$BUILD/dltime" --output runs.jsonl
+    jq -es '.[0].format == "dltime-runs" and .[0].device.name != ""
+            and (.[0].software.framework | startswith("pytorch "))
+            and (.[1:] | length == 4 and all(.step_ms >= .forward_ms and .forward_ms > 0
+                 and .pass == "step" and .framework != "" and .threads >= 1))
+            and .[1].model == "lenet5" and .[1].optimizer == "adam" and .[2].batch == 4
+            and .[3].model == "./net.json"' runs.jsonl
+}
+
+@test "layers of every kind run as the framework's own" {
+    needs_torch
+    cat >net.json <<'END'
+{"name": "net", "input": [4, 16, 16], "layers": [
+  {"op": "conv2d", "name": "c", "out_channels": 8, "kernel_size": 3, "padding": "same", "stride": 2},
+  {"op": "batch_norm"}, {"op": "silu"},
+  {"op": "max_pool2d", "kernel_size": 2},
+  {"op": "group_norm", "num_groups": 2},
+  {"op": "conv_transpose2d", "out_channels": 8, "kernel_size": 2, "stride": 2},
+  {"op": "add", "inputs": ["@", "c"]},
+  {"op": "upsample", "scale_factor": 2},
+  {"op": "adaptive_avg_pool2d", "output_size": 2},
+  {"op": "flatten"}, {"op": "reshape", "shape": [0, 4, 8]},
+  {"op": "multi_head_attention", "embed_dim": 8, "num_heads": 2},
+  {"op": "layer_norm", "normalized_shape": 8},
+  {"op": "lstm", "hidden_size": 6, "batch_first": true},
+  {"op": "slice", "dim": 1, "start": -1}, {"op": "flatten"}, {"op": "dense", "out_features": 3}]}
+END
+    "$PYTHON" "$run" ./net.json --batch 2 --steps 3 --warmup 1 --dltime "$BUILD/dltime" \
+        --output runs.jsonl
+    jq -es '.[1].step_ms > 0' runs.jsonl
+}
