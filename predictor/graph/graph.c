@@ -42,6 +42,14 @@ static double pass_bytes(struct dlt_record *record, enum dlt_pass pass)
     return work.bytes;
 }
 
+bool dlt_node_both_gradients(const struct dlt_graph *graph, size_t node)
+{
+    const struct dlt_node *n = &graph->node[node];
+
+    return n->op->class == DLT_OP_MATMUL && n->input_count == 2 &&
+           graph->tensor[n->input[0]].gradient && graph->tensor[n->input[1]].gradient;
+}
+
 void dlt_node_count(const struct dlt_graph *graph, size_t node, bool training,
                     struct dlt_node_counts *counts)
 {
@@ -67,10 +75,11 @@ void dlt_node_count(const struct dlt_graph *graph, size_t node, bool training,
     counts->flops = work.flops;
     counts->forward_bytes = work.bytes;
     if (training && (n->data_gradient || n->weight_gradient))
-        counts->backward_bytes =
-            pass_bytes(&result.record, !n->data_gradient     ? DLT_BACKWARD_WEIGHT
-                                       : !n->weight_gradient ? DLT_BACKWARD_DATA
-                                                             : DLT_BACKWARD);
+        counts->backward_bytes = pass_bytes(
+            &result.record, !n->data_gradient ? DLT_BACKWARD_WEIGHT
+                            : !n->weight_gradient && !dlt_node_both_gradients(graph, node)
+                                ? DLT_BACKWARD_DATA
+                                : DLT_BACKWARD);
 }
 
 void dlt_graph_count(const struct dlt_graph *graph, bool training, struct dlt_graph_counts *counts)

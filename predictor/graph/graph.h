@@ -60,6 +60,10 @@ struct dlt_graph {
 
 void dlt_graph_destroy(struct dlt_graph *graph);
 
+/* Whether training needs the gradients of both operands of a node that multiplies two tensors: its
+ * backward pass is two products, as a layer's with weights is. */
+bool dlt_node_both_gradients(const struct dlt_graph *graph, size_t node);
+
 /* Elements of a tensor. Shapes are checked when a graph is built, so the product fits. */
 double dlt_tensor_elements(const struct dlt_tensor *tensor);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inputs of an ONNX graph, and what their symbolic sizes stand for. */
-#include <ctype.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "graph/onnx_build.h"
 
 /* Names that exporters give to the two sizes that a file may leave open. A name that holds one of
@@ -18,7 +18,7 @@ static bool matches(const char *param, const char *const *words, const char *con
     size_t i;
 
     for (i = 0; i + 1 < sizeof lower && param[i]; i++)
-        lower[i] = (char)tolower((unsigned char)param[i]);
+        lower[i] = dlt_text_lower(param[i]);
     lower[i] = '\0';
     for (; *words; words++)
         if (strstr(lower, *words))

@@ -144,7 +144,7 @@ static const char *const nonlinearities[] = {"tanh", "relu", NULL};
 #define RECURRENT(op_name, most, ...)                                                              \
     {                                                                                              \
         .name = (op_name), .class = DLT_OP_RECURRENT, .least_inputs = 1, .most_inputs = (most),    \
-        .saves = DLT_SAVE_INPUT, .kind = (op_name),                              \
+        .saves = DLT_SAVE_INPUT, .kind = (op_name),                                                \
         .attribute = {AGREES(input_size, recurrent),                                               \
                       SIZE(hidden_size, recurrent),                                                \
                       COUNT(num_layers, recurrent, 1),                                             \

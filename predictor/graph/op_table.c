@@ -80,11 +80,11 @@ const char *dlt_op_nearest(const char *name)
     size_t count = dlt_op_count();
 
     for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
-        if (strcasecmp(name, synonyms[i].other) == 0)
+        if (dlt_text_same(name, synonyms[i].other))
             return synonyms[i].name;
     for (size_t i = 0; i < count && i < MOST_OPS; i++) {
         names[i] = dlt_op_at(i)->name;
-        if (strcasecmp(name, names[i]) == 0)
+        if (dlt_text_same(name, names[i]))
             return names[i];
     }
     return dlt_text_nearest(name, names, count < MOST_OPS ? count : MOST_OPS);

@@ -189,6 +189,8 @@ static void set_kernels(const struct lowering *l, struct dlt_unit *unit, double 
     unit->backward_kernels = class_kernels[class].backward;
     if (unit->data_gradient)
         unit->backward_kernels += class_kernels[class].data;
+    if (unit->both_gradients)
+        unit->backward_kernels += class_kernels[class].data;
     if (unit->weight_gradient)
         unit->backward_kernels += class_kernels[class].weight + bias;
 }
@@ -204,6 +206,7 @@ static void add_draft(struct lowering *l, size_t node, const struct dlt_op_resul
         .last = (int)node};
     d->unit.data_gradient = l->training && n->data_gradient;
     d->unit.weight_gradient = l->training && n->weight_gradient;
+    d->unit.both_gradients = l->training && dlt_node_both_gradients(l->graph, node);
     r->threads = l->threads;
     r->dtype = (enum dlt_dtype)l->dtype[n->output];
     if (multiplies(n->op->class) && l->settings->precision == DLT_PRECISION_TF32)
@@ -285,8 +288,8 @@ static int find_same(struct dlt_plan *plan, struct dlt_error *error)
     memset(slot, 0xff, room * sizeof *slot);
     for (size_t i = 0; i < plan->unit_count; i++) {
         struct dlt_unit *u = &plan->unit[i];
-        size_t h =
-            dlt_record_hash(&u->record) + (u->data_gradient ? 3 : 0) + (u->weight_gradient ? 5 : 0);
+        size_t h = dlt_record_hash(&u->record) + (u->data_gradient ? 3 : 0) +
+                   (u->weight_gradient ? 5 : 0) + (u->both_gradients ? 7 : 0);
 
         for (;; h++) {
             int *s = &slot[h & (room - 1)];
@@ -298,6 +301,7 @@ static int find_same(struct dlt_plan *plan, struct dlt_error *error)
             }
             if (other->data_gradient == u->data_gradient &&
                 other->weight_gradient == u->weight_gradient &&
+                other->both_gradients == u->both_gradients &&
                 dlt_record_equal(&other->record, &u->record)) {
                 u->same_as = *s;
                 break;

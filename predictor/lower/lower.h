@@ -14,6 +14,7 @@ struct dlt_unit {
     struct dlt_record record; /* pass is DLT_FORWARD; the pricing side sets the others */
     bool data_gradient;       /* false for the first layer, and below the lowest trainable one */
     bool weight_gradient;     /* false where frozen or without parameters */
+    bool both_gradients;      /* of both operands of a product of two tensors: a product for each */
     const char *name;         /* the main node's, owned by the graph; or "casts", "unscale" */
     int node;                 /* the unit's main node; -1: none (casts of amp, unscaling) */
     const int *covers; /* nodes that run inside it, main node included, in the graph's order */

@@ -51,7 +51,7 @@ static enum dlt_basis main_basis(const struct tally *tally)
 /* The passes that a unit's gradients need: none, one, or both together. */
 static bool backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass)
 {
-    if (unit->data_gradient && unit->weight_gradient)
+    if (unit->data_gradient && (unit->weight_gradient || unit->both_gradients))
         *pass = DLT_BACKWARD;
     else if (unit->weight_gradient)
         *pass = DLT_BACKWARD_WEIGHT;

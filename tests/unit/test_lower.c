@@ -150,6 +150,41 @@ static void integer_inputs_carry_no_gradient(void **state)
     release(&l);
 }
 
+/* y = a b: dL/da = dL/dy b', dL/db = a' dL/dy, where either side was computed by layers. */
+static void a_product_of_two_tensors_has_a_gradient_for_each(void **state)
+{
+    struct lowered l =
+        lower_text("{\"input\": [8, 16], \"layers\": ["
+                   "{\"op\": \"dense\", \"name\": \"q\", \"out_features\": 16},"
+                   "{\"op\": \"transpose\", \"name\": \"turned\", \"dim0\": 1, \"dim1\": 2, "
+                   "\"inputs\": [\"@input\"]},"
+                   "{\"op\": \"matmul\", \"name\": \"one\", \"inputs\": [\"q\", \"turned\"]},"
+                   "{\"op\": \"matmul\", \"name\": \"both\", \"inputs\": [\"one\", \"q\"]}]}",
+                   "", true);
+
+    (void)state;
+    assert_true(find_unit(&l, "one")->data_gradient);
+    assert_false(find_unit(&l, "one")->both_gradients);
+    assert_true(find_unit(&l, "both")->both_gradients);
+    assert_near(find_unit(&l, "both")->backward_kernels, 2 * find_unit(&l, "one")->backward_kernels,
+                1e-9);
+    release(&l);
+}
+
+static void dropout_of_nothing_runs_nothing(void **state)
+{
+    struct lowered l = lower_text("{\"input\": [8], \"layers\": ["
+                                  "{\"op\": \"dense\", \"out_features\": 8},"
+                                  "{\"op\": \"dropout\", \"name\": \"none\", \"p\": 0},"
+                                  "{\"op\": \"dropout\", \"name\": \"some\", \"p\": 0.1}]}",
+                                  "", true);
+
+    (void)state;
+    assert_null(find_unit(&l, "none"));
+    assert_non_null(find_unit(&l, "some"));
+    release(&l);
+}
+
 static void tensorflow_fuses_an_activation_into_its_product(void **state)
 {
     struct lowered l = lower_text(small, ",framework=tensorflow", true);
@@ -455,6 +490,8 @@ int main(void)
         cmocka_unit_test(the_first_layer_has_no_data_gradient),
         cmocka_unit_test(a_frozen_trunk_has_no_gradients),
         cmocka_unit_test(integer_inputs_carry_no_gradient),
+        cmocka_unit_test(a_product_of_two_tensors_has_a_gradient_for_each),
+        cmocka_unit_test(dropout_of_nothing_runs_nothing),
         cmocka_unit_test(tensorflow_fuses_an_activation_into_its_product),
         cmocka_unit_test(compiled_code_fuses_chains_of_elementwise_operators),
         cmocka_unit_test(benchmarks_of_plain_primitives_fuse_nothing),
