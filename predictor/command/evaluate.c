@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -187,7 +188,7 @@ static int evaluate(const char *name, char **file, int count, bool json)
     struct dlt_profile *profile = NULL;
     struct dlt_error error;
     struct evaluation v = {0};
-    int result = dlt_profile_load(path, &profile, &error);
+    int result = dlt_devices_load_installed(&error) ? -1 : dlt_profile_load(path, &profile, &error);
 
     v.profile = profile;
     if (result == 0 && !(v.scores = scores_create()))
