@@ -289,15 +289,16 @@ int bench_convolution_forward(struct bench_layer *layer, struct dlt_error *error
 static int backward_weight(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct bench_shape *shape = &layer->output->shape;
-    struct bench_buffer *gradient;
+    struct bench_buffer *gradient, *target;
     int64_t plane = plane_of(shape);
     int status = bench_output_gradient(layer, DLT_BACKWARD_WEIGHT, &gradient, error);
 
     if (status == BENCH_OK)
-        status = bench_parameter_gradient(layer, &layer->weight, error);
+        status = bench_parameter_collect(layer, &layer->weight, &target, error);
     if (status == BENCH_OK)
-        status = add(layer, DLT_BACKWARD_WEIGHT, FILTER, layer->value[0], gradient,
-                     layer->weight.gradient, error);
+        status = add(layer, DLT_BACKWARD_WEIGHT, FILTER, layer->value[0], gradient, target, error);
+    if (status == BENCH_OK)
+        status = bench_parameter_deliver(layer, DLT_BACKWARD_WEIGHT, &layer->weight, target, error);
     if (status || !layer->bias.value)
         return status;
     status = bench_parameter_gradient(layer, &layer->bias, error);

@@ -286,6 +286,13 @@ int bench_role_parameter(struct bench_layer *layer, enum bench_role role, enum b
                          struct dlt_error *error);
 int bench_parameter_gradient(struct bench_layer *layer, struct bench_parameter *parameter,
                              struct dlt_error *error);
+/* Where a weight's gradient is to be written; deliver adds it to what a layer that shares the
+ * weight wrote. The gradient is kept by the layer that has the weight. */
+int bench_parameter_collect(struct bench_layer *layer, struct bench_parameter *parameter,
+                            struct bench_buffer **target, struct dlt_error *error);
+int bench_parameter_deliver(struct bench_layer *layer, enum dlt_pass pass,
+                            struct bench_parameter *parameter, struct bench_buffer *target,
+                            struct dlt_error *error);
 /* A buffer of `count` values besides the layer's tensors. */
 int bench_scratch(struct bench_layer *layer, enum bench_type type, int64_t count,
                   struct bench_buffer **buffer, struct dlt_error *error);
@@ -330,9 +337,6 @@ int bench_splits(const struct bench_context *context, int64_t blocks, int64_t ro
 int bench_add_reduce(struct bench_layer *layer, enum dlt_pass pass,
                      const struct bench_reduce_arguments *reduce, const struct bench_buffer *from,
                      const struct bench_buffer *to, struct dlt_error *error);
-int bench_reduction_forward(struct bench_layer *layer, struct dlt_error *error);
-int bench_reduction_backward(struct bench_layer *layer, bool data, bool weight,
-                             struct dlt_error *error);
 
 /* ---- pool.c, norm.c, batch_norm.c, rowwise.c, binary.c, update.c, view.c ---- */
 int bench_pool_forward(struct bench_layer *layer, struct dlt_error *error);
@@ -370,6 +374,27 @@ int bench_map_create(struct bench_context *context, struct bench_tensor *tensor,
 int bench_loss_create(struct bench_context *context, struct bench_tensor *scores,
                       struct bench_layer **layer, struct dlt_error *error);
 double bench_loss_value(struct bench_layer *layer);
+
+/* ---- sequence.c, recurrent.c ---- */
+int bench_attention_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_attention_backward(struct bench_layer *layer, bool data, bool weight,
+                             struct dlt_error *error);
+int bench_embedding_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_embedding_backward(struct bench_layer *layer, bool data, bool weight,
+                             struct dlt_error *error);
+int bench_cross_entropy_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_cross_entropy_backward(struct bench_layer *layer, bool data, bool weight,
+                                 struct dlt_error *error);
+int bench_reduction_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_reduction_backward(struct bench_layer *layer, bool data, bool weight,
+                             struct dlt_error *error);
+bool bench_recurrent_takes(const struct bench_context *context, const struct dlt_record *record);
+int bench_recurrent_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_recurrent_backward(struct bench_layer *layer, bool data, bool weight,
+                             struct dlt_error *error);
+/* Weights, biases and their gradients in the canonical order. */
+int bench_recurrent_read(struct bench_layer *layer, enum bench_role role, int index, double *values,
+                         struct dlt_error *error);
 
 /* ---- descriptor.c: cuDNN's descriptors, kept by the context until its reset ---- */
 /* A tensor of the canonical shape (one spatial dimension becomes two) in that type and layout. */

@@ -1,6 +1,6 @@
 /*
- * half.h - IEEE binary16 and bfloat16 on the host, by their bits, as not every compiler has types for
- * them.
+ * half.h - IEEE binary16 and bfloat16 on the host, by their bits, as not every compiler has types
+ * for them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

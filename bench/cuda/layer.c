@@ -36,6 +36,15 @@ static const struct bench_operator operators[] = {
     {"softmax", bench_softmax_forward, bench_softmax_backward, false, false, NULL},
     {"elementwise", bench_elementwise_forward, bench_elementwise_backward, false, false,
      bench_elementwise_takes},
+    {"cross_entropy", bench_cross_entropy_forward, bench_cross_entropy_backward, false, false,
+     NULL},
+    {"reduction", bench_reduction_forward, bench_reduction_backward, false, false, NULL},
+    {"embedding", bench_embedding_forward, bench_embedding_backward, true, false, NULL},
+    {"scaled_dot_product_attention", bench_attention_forward, bench_attention_backward, false,
+     false, NULL},
+    {"rnn", bench_recurrent_forward, bench_recurrent_backward, true, false, bench_recurrent_takes},
+    {"gru", bench_recurrent_forward, bench_recurrent_backward, true, false, bench_recurrent_takes},
+    {"lstm", bench_recurrent_forward, bench_recurrent_backward, true, false, bench_recurrent_takes},
 };
 
 static const struct bench_operator *find_operator(const struct dlt_record *record)
@@ -179,6 +188,38 @@ int bench_parameter_gradient(struct bench_layer *layer, struct bench_parameter *
                                value->copies, &parameter->gradient, error);
 }
 
+/* The one that owns the weight. */
+static struct bench_parameter *owner_of(struct bench_layer *layer,
+                                        struct bench_parameter *parameter)
+{
+    return parameter == &layer->weight && layer->options.share ? &layer->options.share->weight
+                                                               : parameter;
+}
+
+int bench_parameter_collect(struct bench_layer *layer, struct bench_parameter *parameter,
+                            struct bench_buffer **target, struct dlt_error *error)
+{
+    struct bench_parameter *owner = owner_of(layer, parameter);
+    const struct bench_buffer *value = parameter->value;
+    int status = bench_buffer_create(layer->context, value->type, value->last, &value->shape,
+                                     value->copies, target, error);
+
+    if (status == BENCH_OK && !owner->gradient)
+        owner->gradient = *target;
+    return status;
+}
+
+int bench_parameter_deliver(struct bench_layer *layer, enum dlt_pass pass,
+                            struct bench_parameter *parameter, struct bench_buffer *target,
+                            struct dlt_error *error)
+{
+    struct bench_parameter *owner = owner_of(layer, parameter);
+
+    if (owner->gradient == target)
+        return BENCH_OK;
+    return bench_add_copy(layer, pass, target, owner->gradient, true, error);
+}
+
 int bench_scratch(struct bench_layer *layer, enum bench_type type, int64_t count,
                   struct bench_buffer **buffer, struct dlt_error *error)
 {
@@ -215,6 +256,9 @@ static void choose_copies(struct bench_layer *layer, int wanted)
         touched = work.bytes;
     touched = touched > 1 ? touched : 1;
     held = 3 * touched + 4096;
+    /* The scores, their softmax and its gradient are in memory. */
+    if (strcmp(layer->name, "scaled_dot_product_attention") == 0)
+        held += 3 * size * work.batch * work.m * work.n;
     copies = 1 + 2 * context->cache_bytes / touched;
     if (copies * held > 0.8 * (double)context->arena.size)
         copies = 0.8 * (double)context->arena.size / held;
@@ -388,8 +432,14 @@ static int read_transposed(struct bench_layer *layer, const struct bench_buffer 
 int bench_layer_read(struct bench_layer *layer, enum bench_role role, int index, double *values,
                      size_t count, struct dlt_error *error)
 {
-    const struct bench_buffer *buffer = find_array(layer, role, index);
+    const struct bench_buffer *buffer;
     int status;
+
+    if (layer->operator&& layer->operator->forward ==
+        bench_recurrent_forward &&(role == BENCH_WEIGHT || role == BENCH_WEIGHT_GRADIENT ||
+                                   role == BENCH_BIAS || role == BENCH_BIAS_GRADIENT))
+        return bench_recurrent_read(layer, role, index, values, error);
+    buffer = find_array(layer, role, index);
 
     if (!buffer)
         return dlt_fail(error, "%s has no such array", layer->name);
@@ -398,7 +448,7 @@ int bench_layer_read(struct bench_layer *layer, enum bench_role role, int index,
         return read_transposed(layer, buffer, values, count, error);
     status = bench_buffer_read(layer->context, buffer, values, count, error);
     /* A mask of bytes says what is kept; what is kept is doubled. */
-    for (size_t i = 0; status == BENCH_OK && role == BENCH_MASK && i < count; i++)
+    for (size_t i = 0; status == BENCH_OK && buffer->type == BENCH_U8 && i < count; i++)
         values[i] *= 2;
     return status;
 }

@@ -258,11 +258,11 @@ int bench_dense_forward(struct bench_layer *layer, struct dlt_error *error)
 static int dense_backward_weight(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct dlt_matmul *d = &layer->record.u.matmul;
-    struct bench_buffer *gradient;
+    struct bench_buffer *gradient, *target;
     int status = bench_output_gradient(layer, DLT_BACKWARD_WEIGHT, &gradient, error);
 
     if (status == BENCH_OK)
-        status = bench_parameter_gradient(layer, &layer->weight, error);
+        status = bench_parameter_collect(layer, &layer->weight, &target, error);
     if (status == BENCH_OK)
         status = bench_add_matmul(layer, DLT_BACKWARD_WEIGHT,
                                   &(struct bench_matmul){.batch = 1,
@@ -273,8 +273,10 @@ static int dense_backward_weight(struct bench_layer *layer, struct dlt_error *er
                                                          .alpha = 1,
                                                          .a = gradient,
                                                          .b = layer->value[0],
-                                                         .c = layer->weight.gradient},
+                                                         .c = target},
                                   error);
+    if (status == BENCH_OK)
+        status = bench_parameter_deliver(layer, DLT_BACKWARD_WEIGHT, &layer->weight, target, error);
     if (status || !layer->bias.value)
         return status;
     status = bench_parameter_gradient(layer, &layer->bias, error);

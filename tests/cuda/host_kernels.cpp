@@ -69,7 +69,8 @@ static void atomicAdd(float *sum, float value)
 
 #include "kernels.cu"
 
-/* Any kernel's arguments: structs of more than 16 bytes are passed in memory, whatever their size. */
+/* Any kernel's arguments: structs of more than 16 bytes are passed in memory, whatever their size.
+ */
 struct arguments {
     char bytes[512];
 };

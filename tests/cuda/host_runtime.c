@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * A device on the host for tests of the CUDA backend: the runtime's calls, and the calls of cublasLt
- * and cuDNN that compute, in plain loops over what the libraries' own descriptors say. Everything
- * else (descriptors, attributes, sizes) is the libraries' own. Comes before them in the link.
+ * A device on the host for tests of the CUDA backend: the runtime's calls, and the calls of
+ * cublasLt and cuDNN that compute, in plain loops over what the libraries' own descriptors say.
+ * Everything else (descriptors, attributes, sizes) is the libraries' own. Comes before them in the
+ * link.
  */
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -265,11 +266,11 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
-    cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
-    cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
-    cublasLtMatmulPreference_t preference, int wanted, cublasLtMatmulHeuristicResult_t *result,
-    int *count)
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t *result, int *count)
 {
     (void)handle, (void)desc, (void)a, (void)b, (void)c, (void)d, (void)preference, (void)wanted;
     memset(result, 0, sizeof *result);
@@ -470,7 +471,8 @@ enum { FORWARD, DATA, FILTER };
 
 /* All three are sums over the same products x[...] w[...] y[...]; `out` says which is made. */
 static void convolve(int out, const struct tensor *x, void *x_data, const struct tensor *w,
-                     void *w_data, const struct window *window, const struct tensor *y, void *y_data)
+                     void *w_data, const struct window *window, const struct tensor *y,
+                     void *y_data)
 {
     const struct tensor *made = out == FORWARD ? y : out == DATA ? x : w;
     void *data = out == FORWARD ? y_data : out == DATA ? x_data : w_data;
@@ -537,11 +539,13 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionBackwardData(
-    cudnnHandle_t handle, const void *alpha, const cudnnFilterDescriptor_t w, const void *w_data,
-    const cudnnTensorDescriptor_t y, const void *y_data,
-    const cudnnConvolutionDescriptor_t convolution, cudnnConvolutionBwdDataAlgo_t algo,
-    void *workspace, size_t size, const void *beta, const cudnnTensorDescriptor_t x, void *x_data)
+cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
+                                           const cudnnFilterDescriptor_t w, const void *w_data,
+                                           const cudnnTensorDescriptor_t y, const void *y_data,
+                                           const cudnnConvolutionDescriptor_t convolution,
+                                           cudnnConvolutionBwdDataAlgo_t algo, void *workspace,
+                                           size_t size, const void *beta,
+                                           const cudnnTensorDescriptor_t x, void *x_data)
 {
     struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
     struct window window = window_of(convolution);
@@ -555,11 +559,13 @@ cudnnStatus_t cudnnConvolutionBackwardData(
     return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t cudnnConvolutionBackwardFilter(
-    cudnnHandle_t handle, const void *alpha, const cudnnTensorDescriptor_t x, const void *x_data,
-    const cudnnTensorDescriptor_t y, const void *y_data,
-    const cudnnConvolutionDescriptor_t convolution, cudnnConvolutionBwdFilterAlgo_t algo,
-    void *workspace, size_t size, const void *beta, const cudnnFilterDescriptor_t w, void *w_data)
+cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
+                                             const cudnnTensorDescriptor_t x, const void *x_data,
+                                             const cudnnTensorDescriptor_t y, const void *y_data,
+                                             const cudnnConvolutionDescriptor_t convolution,
+                                             cudnnConvolutionBwdFilterAlgo_t algo, void *workspace,
+                                             size_t size, const void *beta,
+                                             const cudnnFilterDescriptor_t w, void *w_data)
 {
     struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
     struct window window = window_of(convolution);
