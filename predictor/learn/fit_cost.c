@@ -252,7 +252,7 @@ static void describe(struct dlt_build *build, const struct dlt_rows *rows)
     build->model.floor_s = 0;
     for (size_t r = 0; r < rows->count; r++)
         least = fmin(least, rows->row[r]->seconds);
-    build->model.floor_s = 0.7 * least;
+    build->model.floor_s = DLT_FLOOR_SHARE * least;
     section.model.floor_s = build->model.floor_s;
     for (size_t r = 0; r < rows->count; r++) {
         const struct dlt_record *record = &rows->row[r]->record;
@@ -310,7 +310,7 @@ int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)
     struct problem p = {0};
     int result = problem_create(&p, rows, build->model.columns, is_regressed);
 
-    factor = result == 0 && p.count > 0 ? malloc(p.count * p.count * sizeof *factor) : NULL;
+    factor = result == 0 ? malloc((p.count * p.count + 1) * sizeof *factor) : NULL;
     if (!factor) {
         problem_clear(&p);
         return -1;
@@ -321,8 +321,10 @@ int dlt_fit_linear(struct dlt_build *build, const struct dlt_rows *rows)
         all[j] = j;
     for (size_t j = 0; j < p.count; j++)
         p.ridge[j] = 1e-6;
-    normal_equations(&p, unit);
-    if (dlt_cholesky_solve(p.gram, p.count, all, p.count, p.right, factor, p.solution) == 0)
+    if (p.count > 0)
+        normal_equations(&p, unit);
+    if (p.count > 0 &&
+        dlt_cholesky_solve(p.gram, p.count, all, p.count, p.right, factor, p.solution) == 0)
         for (size_t j = 0; j < p.count; j++)
             build->coefficient[p.position[j]] = p.solution[j] * unit[j] * p.scale[j];
     free(factor);

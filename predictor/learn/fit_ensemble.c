@@ -288,7 +288,7 @@ static int fit(struct dlt_build *b, const struct dlt_rows *rows, const struct dl
                struct ensemble *e)
 {
     const struct dlt_ensemble_settings *s = e->settings;
-    struct dlt_student student = {.width = {112, 112, 56},
+    struct dlt_student student = {.width = {96, 96, 64},
                                   .epochs = s->student_epochs,
                                   .synthetic = s->synthetic,
                                   .seed = s->seed,

@@ -33,14 +33,14 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                                       const struct dlt_rows *rows)
 {
     bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
-    struct dlt_ensemble_settings e = {.members = 4,
+    struct dlt_ensemble_settings e = {.members = convolution ? 6 : 4,
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
                                       .bags = s->method == DLT_METHOD_MLP ? 0 : 2,
                                       .rounds = 160,
-                                      .student_epochs = many ? 16 : 30,
-                                      .synthetic = 3,
+                                      .student_epochs = many ? 40 : 60,
+                                      .synthetic = 0.7,
                                       .threads = s->threads,
                                       .seed = s->seed,
                                       .stream = s->stream};

@@ -206,6 +206,33 @@ static void distance_shows_and_widens(void **state)
     dlt_profile_destroy(profile);
 }
 
+/* Four rows of four passes have no term of work in common: nothing to regress on, and no error. */
+static void rows_without_a_common_term_are_learned(void **state)
+{
+    static const enum dlt_pass passes[] = {DLT_FORWARD, DLT_BACKWARD_DATA, DLT_BACKWARD_WEIGHT,
+                                           DLT_UPDATE};
+
+    (void)state;
+    for (int method = 0; method < DLT_METHODS; method++) {
+        struct dlt_corpus corpus = {0};
+        struct dlt_profile *profile;
+        struct dlt_random random;
+        struct dlt_price price;
+
+        add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+        for (size_t p = 0; p < sizeof passes / sizeof *passes; p++) {
+            dlt_random_seed(&random, 3, 1); /* the same layer each time */
+            add_rows(&corpus, &random, 1, draw_dense, passes[p],
+                     passes[p] == DLT_UPDATE ? DLT_SGD : DLT_OPTIMIZER_NONE, 0, NULL);
+        }
+        profile = learned(&corpus, (enum dlt_method)method);
+        dlt_profile_price(profile, 0, &corpus.row[0].record, &price);
+        assert_true(price.seconds > 0 && isfinite(price.seconds));
+        dlt_profile_destroy(profile);
+        dlt_corpus_clear(&corpus);
+    }
+}
+
 static void an_empty_corpus_is_refused(void **state)
 {
     const struct dlt_train_settings settings = {0};
@@ -229,6 +256,7 @@ int main(void)
         cmocka_unit_test(a_kind_without_code_of_its_own_is_learned),
         cmocka_unit_test(the_same_seed_gives_the_same_bytes_on_any_number_of_threads),
         cmocka_unit_test(distance_shows_and_widens),
+        cmocka_unit_test(rows_without_a_common_term_are_learned),
         cmocka_unit_test(an_empty_corpus_is_refused),
     };
 
