@@ -103,8 +103,9 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
         .is_default = partition->is_default,
         .default_time_s = partition->default_time_s,
         .max_time_s = longest(work->question->config, partition, site),
-        .limit_unknown =
-            work->question->snapshot->limits_enforced && !(site && isfinite(site->max_wall_s)),
+        /* A QOS of the user's choice may allow less than what everybody has. */
+        .limit_unknown = work->question->snapshot->limits_enforced &&
+                         !(site && isfinite(site->max_wall_s) && !request.qos[0]),
         .access = access_of(&request, partition, features),
         .price = site ? site->price : NAN,
         .start_s = NAN,

@@ -82,7 +82,7 @@ static void say_chosen(const struct dlt_scene *scene, enum dlt_objective objecti
                  dlt_text_from_double(figure, cost_of(chosen), 3));
     else if (objective == DLT_OBJECTIVE_FINISH)
         snprintf(why, sizeof why,
-                 ": the job would end earliest there, in about %s; jobs that wait are not counted",
+                 ": the job would end earliest there, in about %s by what Slurm guesses of the queue",
                  dlt_text_difference(figure, finish_of(chosen)));
     dlt_scene_say(scene->decision, false, "partition %sset to %s%s", dlt_scene_would_be(scene),
                   chosen->partition, why);

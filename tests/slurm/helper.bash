@@ -16,13 +16,13 @@ slurm_dev() {
     "$source_dir/scripts/slurm-dev" "$@"
 }
 
-# Starts a cluster in a new folder under /tmp, whose names are short enough for sockets, and puts
+# slurm_start [START-OPTION...]: starts a cluster in a new folder under /tmp, whose names are short enough for sockets, and puts
 # its environment into this shell: sbatch, srun, scontrol and the built programs just work.
 slurm_start() {
     SLURM_DEV_ROOT=$(mktemp -d /tmp/dltime-test-XXXXXX)
     chmod 755 "$SLURM_DEV_ROOT"
     export SLURM_DEV_ROOT
-    slurm_dev start || return 1
+    slurm_dev start "$@" || return 1
     SLURM_CONF=$(slurm_dev run printenv SLURM_CONF)
     XDG_RUNTIME_DIR=$(slurm_dev run printenv XDG_RUNTIME_DIR)
     PATH=$BUILD:$PATH

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+#
+# --dl-partition=auto and its objectives.
+
+# shellcheck disable=SC2030,SC2031 # each test has its own job
+
+load plugin
+
+setup_file() { plugin_start; }
+teardown_file() { plugin_stop; }
+setup() {
+    plugin_setup
+    priced
+}
+
+priced() { # [SETTINGS]
+    conf_with "$*" "$(site v100 v100 'gpus_per_node = 4; price = 1.0;')" \
+        "$(site a100 a100 'gpus_per_node = 2; price = 10;')" \
+        "$(site p100 p100 'gpus_per_node = 2; price = 0.3;')"
+}
+
+@test "run: the shortest run, where the user named none" {
+    for mode in auto auto:run; do
+        submit --gres=gpu:1 "$long" --dl-partition=$mode
+        [[ $(job_field "$job" Partition) == a100 ]]
+        says "partition set to a100"
+        set_as_said
+    done
+    submit "${v100[@]}" "$long" --dl-partition=auto
+    [[ $(job_field "$job" Partition) == v100 ]]
+    says "-p v100 is left as it is"
+}
+
+@test "cost: the cheapest run, with its price" {
+    submit --gres=gpu:1 "$long" --dl-partition=auto:cost
+    # p100: 46:45 at 0.3 an hour is 0.234; v100: 23:33 at 1 is 0.393; a100: 6:09 at 10 is 1.03.
+    [[ $(job_field "$job" Partition) == p100 ]]
+    says "partition set to p100: the cheapest run, 0.234"
+    set_as_said
+    priced 'objective = "cost"; dl_partition = "auto";'
+    submit --gres=gpu:1 "$long"
+    [[ $(job_field "$job" Partition) == p100 ]]
+    submit --gres=gpu:1 "$long" --dl-partition=off
+    [[ $(job_field "$job" Partition) == cpu1 ]]
+}
+
+@test "cost without prices chooses nothing and says why" {
+    conf
+    submit --gres=gpu:1 "$long" --dl-partition=auto:cost
+    [[ $(job_field "$job" Partition) == cpu1 ]]
+    warns "no partition chosen: no partition has both a price in dltime.conf and an estimate"
+}
+
+@test "finish: only where the site lets Slurm be asked" {
+    submit --gres=gpu:1 "$long" --dl-partition=auto:finish
+    [[ $(job_field "$job" Partition) == cpu1 ]]
+    warns "this site does not let Slurm be asked when a job would start"
+}
+
+@test "finish: a busy partition loses to a slower one that is free" {
+    local blocker
+    # A held job comes behind all that wait.
+    scancel --user="$(id -un)"
+    priced 'ask_start = true;'
+    submitted sbatch --parsable --gres=gpu:1 "$long" --dl-partition=auto:finish --hold --wrap true
+    [[ $(job_field "$job" Partition) == a100 ]]
+    says "the job would end earliest there, in about 6 min"
+    scancel "$job"
+    blocker=$(sbatch --parsable -p a100 --gres=gpu:2 -t 60 -o /dev/null --wrap 'sleep 600')
+    until [[ $(job_field "$blocker" JobState) == RUNNING ]]; do sleep 0.2; done
+    submitted sbatch --parsable --gres=gpu:1 "$long" --dl-partition=auto:finish --hold --wrap true
+    scancel "$blocker"
+    [[ $(job_field "$job" Partition) == v100 ]]
+    says "by what Slurm guesses of the queue"
+    set_as_said
+}
+
+@test "finish: at most three partitions are asked about, and nothing is submitted by it" {
+    local before after
+    priced 'ask_start = true;'
+    before=$(grep -c '_slurm_rpc_job_will_run' "$SLURM_DEV_ROOT/log/slurmctld.log" || true)
+    scontrol setdebug debug2
+    submit --gres=gpu:1 "$long" --dl-partition=auto:finish
+    scontrol setdebug info
+    after=$(grep -c 'REQUEST_JOB_WILL_RUN' "$SLURM_DEV_ROOT/log/slurmctld.log" || true)
+    ((after > 0 && after <= before + 6))
+    [[ $(squeue -h -a -o %i | sort | uniq -d | wc -l) == 0 ]]
+}
+
+@test "finish: all questions together take the deadline and no longer" {
+    local pid begin
+    priced 'ask_start = true; deadline = 0.5; snapshot_age = 60;'
+    sed -i 's/snapshot_age = 0; //' "$(slurm_dltime_conf)"
+    submit --gres=gpu:1 "$long" --dl-partition=auto:run
+    pid=$(cat "$SLURM_DEV_ROOT/run/slurmctld.pid")
+    kill -STOP "$pid"
+    begin=$EPOCHREALTIME
+    sbatch --parsable --hold --gres=gpu:1 "$long" --dl-partition=auto:finish --wrap true >out 2>err 3>&- &
+    local submission=$!
+    until grep -q 'no partition chosen' err || ! kill -0 "$submission" 2>/dev/null; do sleep 0.05; done
+    awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN { print b - a; exit b - a < 1.5 ? 0 : 1 }'
+    kill -CONT "$pid"
+    wait "$submission"
+    grep -q "no partition chosen: Slurm did not say in time" err
+    job=$(cat out)
+    [[ $(job_field "$job" Partition) == cpu1 ]]
+}
+
+@test "a partition of mixed nodes is chosen by its slowest kind" {
+    slurm_add "PartitionName=mixed Nodes=a100-1,p100-1 MaxTime=7-00:00:00"
+    conf_with '' "$(site v100 v100 'gpus_per_node = 4;')" \
+        "$(site mixed a100 'gpus_per_node = 2; gpu_type = "a100";')" \
+        "$(site mixed p100 'gpus_per_node = 2; gpu_type = "p100";')"
+    submit --gres=gpu:1 "$long" --dl-partition=auto
+    [[ $(job_field "$job" Partition) == v100 ]]
+    submit --gres=gpu:a100:1 "$long" --dl-partition=auto
+    [[ $(job_field "$job" Partition) == mixed ]]
+    slurm_reset
+}
