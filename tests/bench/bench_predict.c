@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening a profile and predicting ResNet-50 with it. Usage: bench_predict PROFILE [once] */
+/* Opening a profile and predicting networks with it. Usage: bench_predict PROFILE [DEVICE [SPEC]];
+ * with a SPEC once, for counting instructions from outside. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "bench.h"
-#include "dltime.h"
+#include "predict/prepare.h"
+#include "predict/profile_format.h"
 
 enum { REPEATS = 50 };
 
@@ -14,42 +16,19 @@ static void fail(const char *sentence)
     exit(2);
 }
 
-/* KiB of the mapped profile that this process has touched, read-around of the kernel included. */
-static double mapped_kib(const char *path)
+static const char *device; /* asked for; NULL: the profile's only one */
+
+/* One prediction. opened: a profile that is open already, or NULL. */
+static void predict(const char *path, struct dlt_prepared *prepared, struct dlt_profile *opened)
 {
-    FILE *maps = fopen("/proc/self/smaps", "r");
-    char *line = NULL;
-    size_t room = 0;
-    double kib = NAN;
-    int inside = 0;
-
-    if (!maps)
-        return NAN;
-    while (getline(&line, &room, maps) > 0) {
-        const char *slash = strchr(line, '/');
-
-        if (strstr(line, "Rss:") == line && inside)
-            kib = (isnan(kib) ? 0 : kib) + strtod(line + 4, NULL);
-        else if (line[0] >= '0' && line[0] <= 'f' && strchr(line, '-') && line[0] != 'R')
-            inside =
-                slash && strstr(slash, path + (strrchr(path, '/') ? strrchr(path, '/') - path : 0));
-    }
-    free(line);
-    fclose(maps);
-    return kib;
-}
-
-/* One prediction; with_profile: a profile that is open already, or NULL. */
-static void predict(const char *path, const struct dlt_model *model, struct dlt_profile *opened)
-{
-    const struct dlt_question question = {.devices = 1, .nodes = 1};
+    const struct dlt_question question = {.device = device, .devices = 1, .nodes = 1};
     struct dlt_profile *profile = opened;
     struct dlt_estimate *estimate = NULL;
     struct dlt_error error;
 
     if (!profile && dlt_profile_load(path, &profile, &error))
         fail(error.text);
-    if (dlt_predict(model, profile, &question, &estimate, &error))
+    if (dlt_predict_prepared(prepared, profile, &question, &estimate, &error))
         fail(error.text);
     if (!(dlt_estimate_step_s(estimate) > 0))
         fail("no step time");
@@ -58,17 +37,26 @@ static void predict(const char *path, const struct dlt_model *model, struct dlt_
         dlt_profile_destroy(profile);
 }
 
+/* anew: graph and lowering are part of each; else of none. */
 static double least_time(const char *path, const struct dlt_model *model,
-                         struct dlt_profile *opened)
+                         struct dlt_profile *opened, bool anew)
 {
+    struct dlt_prepared *prepared = NULL;
+    struct dlt_error error;
     double least = INFINITY;
 
     for (int i = 0; i < REPEATS; i++) {
         double begin = bench_now();
 
-        predict(path, model, opened);
+        if ((!prepared || anew) && dlt_prepare(model, &prepared, &error))
+            fail(error.text);
+        predict(path, prepared, opened);
         least = fmin(least, bench_now() - begin);
+        if (anew)
+            dlt_prepared_destroy(prepared);
     }
+    if (!anew)
+        dlt_prepared_destroy(prepared);
     return least;
 }
 
@@ -89,30 +77,60 @@ static double open_time(const char *path)
     return least;
 }
 
-int main(int argc, char **argv)
+static struct dlt_model *load(const char *spec)
 {
     struct dlt_model *model = NULL;
-    struct dlt_profile *profile = NULL;
     struct dlt_error error;
 
-    if (argc < 2)
-        fail("which profile?");
-    if (dlt_model_load("resnet50,batch=64", NULL, &model, &error))
+    if (dlt_model_load(spec, NULL, &model, &error))
         fail(error.text);
-    if (argc > 2) { /* once, for counting instructions from outside */
-        predict(argv[1], model, NULL);
-        dlt_model_destroy(model);
-        return 0;
-    }
-    if (dlt_profile_load(argv[1], &profile, &error))
+    return model;
+}
+
+static void once(const char *path, const char *spec)
+{
+    struct dlt_model *model = load(spec);
+    struct dlt_prepared *prepared;
+    struct dlt_error error;
+
+    if (dlt_prepare(model, &prepared, &error))
         fail(error.text);
-    predict(argv[1], model, profile);
-    bench_line("of the profile touched for ResNet-50", mapped_kib(argv[1]), "KiB", 256);
-    bench_line("open a profile", 1e3 * open_time(argv[1]), "ms", 1);
-    bench_line("graph, lower and price ResNet-50 with it",
-               1e3 * least_time(argv[1], model, profile), "ms", NAN);
-    bench_line("both", 1e3 * least_time(argv[1], model, NULL), "ms", NAN);
+    predict(path, prepared, NULL);
+    dlt_prepared_destroy(prepared);
+    dlt_model_destroy(model);
+}
+
+/* A network after the profile has been opened: what the design promises, and its parts. */
+static void network(const char *path, const char *name, const char *spec, double limit_ms)
+{
+    struct dlt_model *model = load(spec);
+    struct dlt_profile *profile = NULL;
+    struct dlt_error error;
+    char what[64];
+
+    if (dlt_profile_load(path, &profile, &error))
+        fail(error.text);
+    snprintf(what, sizeof what, "%s: graph, lower and price", name);
+    bench_line(what, 1e3 * least_time(path, model, profile, true), "ms", NAN);
+    snprintf(what, sizeof what, "%s: price", name);
+    bench_line(what, 1e3 * least_time(path, model, profile, false), "ms", limit_ms);
+    snprintf(what, sizeof what, "%s: read of the profile", name);
+    bench_line(what, (double)dlt_profile_touched(profile) / 1024, "KiB", NAN);
     dlt_profile_destroy(profile);
     dlt_model_destroy(model);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        fail("which profile?");
+    device = argc > 2 && *argv[2] ? argv[2] : NULL;
+    if (argc > 3) {
+        once(argv[1], argv[3]);
+        return 0;
+    }
+    bench_line("open a profile", 1e3 * open_time(argv[1]), "ms", 0.3);
+    network(argv[1], "ResNet-50", "resnet50,batch=64", 1);
+    network(argv[1], "GPT-3 XL", "gpt3_xl,batch=1", 5);
     return bench_status();
 }
