@@ -9,15 +9,17 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "graph/alias.h"
 #include "graph/model.h"
 
 static const char help[] =
     "Usage: dltime models [--json]\n"
     "Networks that are shipped, to be named as a SPEC: dltime check resnet50.\n\n"
-    "  --json   one object: {\"models\": [{name, parameters, macs, inputs, file}, ...]}\n"
+    "  --json   one object: {\"models\": [{name, parameters, macs, inputs, file}, ...],\n"
+    "            \"aliases\": {other name: name, ...}}\n"
     "  --help   this text\n\n"
-    "MACs are those of one sample, forward. dltime-model(5) tells how to describe another "
-    "network.\n";
+    "MACs are those of one sample, forward. Case, \"-\" and \"_\" in a name make no difference.\n"
+    "dltime-model(5) tells how to describe another network.\n";
 
 static const struct option long_options[] = {
     {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
@@ -43,6 +45,22 @@ static void print_row(const struct dlt_graph *g, const struct dlt_graph_counts *
             printf("%s%lld", d > 1 ? " x " : i ? ", " : "", (long long)t->dim[d]);
     }
     printf("\n");
+}
+
+static void print_aliases(void)
+{
+    printf("\nOther names:\n");
+    for (size_t i = 0; i < dlt_alias_count(); i++)
+        printf("%-29s %s\n", dlt_alias_at(i)->name, dlt_alias_at(i)->model);
+}
+
+static struct json_object *aliases_json(void)
+{
+    struct json_object *object = json_object_new_object();
+
+    for (size_t i = 0; i < dlt_alias_count(); i++)
+        dlt_json_text(object, dlt_alias_at(i)->name, dlt_alias_at(i)->model);
+    return object;
 }
 
 static struct json_object *row_json(const struct dlt_model *model, const struct dlt_graph *g,
@@ -111,10 +129,13 @@ static int show_all(bool json)
         free(entry[i]);
     }
     free(entry);
+    if (!json)
+        print_aliases();
     if (json) {
         struct json_object *object = json_object_new_object();
 
         json_object_object_add(object, "models", rows);
+        json_object_object_add(object, "aliases", aliases_json());
         dlt_json_print(stdout, object);
         json_object_put(object);
     }

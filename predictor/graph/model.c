@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "graph/alias.h"
 #include "graph/loader.h"
 #include "graph/training.h"
 
@@ -72,17 +73,14 @@ static bool is_file(const char *spec)
     return false;
 }
 
-/* The model is not among the shipped ones: names the nearest of them. */
-static int fail_unknown(const char *name, const char *folder, struct dlt_error *error)
+/* The names of the shipped models; the caller frees each. */
+static size_t shipped_names(const char *folder, char *names[], size_t most)
 {
-    enum { MOST = 512 };
-    char *names[MOST];
     size_t count = 0;
-    const char *nearest;
     DIR *stream = opendir(folder);
     const struct dirent *entry;
 
-    while (stream && count < MOST && (entry = readdir(stream))) {
+    while (stream && count < most && (entry = readdir(stream))) {
         if (!ends_in(entry->d_name, ".json"))
             continue;
         names[count] = strndup(entry->d_name, strlen(entry->d_name) - strlen(".json"));
@@ -91,26 +89,55 @@ static int fail_unknown(const char *name, const char *folder, struct dlt_error *
     }
     if (stream)
         closedir(stream);
-    nearest = dlt_text_nearest(name, (const char *const *)names, count);
-    if (nearest)
-        dlt_fail(error, "%.80s: no model of that name is shipped; did you mean \"%s\"?", name,
-                 nearest);
-    else
-        dlt_fail(error,
-                 "%.80s: no model of that name is shipped (see dltime models); a file's name "
-                 "contains a slash or ends in .json or .onnx",
-                 name);
+    return count;
+}
+
+static int model_path(const char *folder, const char *name, char path[PATH_MAX],
+                      struct dlt_error *error)
+{
+    int length = snprintf(path, PATH_MAX, "%s/%s.json", folder, name);
+
+    if (length < 0 || length >= PATH_MAX)
+        return dlt_fail(error, "the model's name is too long");
+    return 0;
+}
+
+/* No file has just this name: another spelling, another name, or an error that names the nearest.
+ */
+static int find_other(const char *name, const char *folder, char path[PATH_MAX],
+                      struct dlt_error *error)
+{
+    enum { MOST = 512 };
+    char *names[MOST];
+    size_t count = shipped_names(folder, names, MOST);
+    const char *found = dlt_alias_find(name), *nearest;
+    int status;
+
+    for (size_t i = 0; i < count && !found; i++)
+        if (dlt_alias_same(name, names[i]))
+            found = names[i];
+    if (found) {
+        status = model_path(folder, found, path, error);
+    } else {
+        nearest = dlt_text_nearest(name, (const char *const *)names, count);
+        status =
+            nearest
+                ? dlt_fail(error, "%.80s: no model of that name is shipped; did you mean \"%s\"?",
+                           name, nearest)
+                : dlt_fail(error,
+                           "%.80s: no model of that name is shipped (see dltime models); a "
+                           "file's name contains a slash or ends in .json or .onnx",
+                           name);
+    }
     for (size_t i = 0; i < count; i++)
         free(names[i]);
-    return -1;
+    return status;
 }
 
 /* The file that a SPEC means. */
 static int find_file(const char *spec, const char *folder, char path[PATH_MAX],
                      struct dlt_error *error)
 {
-    int length;
-
     if (!*spec)
         return dlt_fail(error, "no model is named; write SPEC[,key=value]...");
     if (is_file(spec)) {
@@ -118,10 +145,9 @@ static int find_file(const char *spec, const char *folder, char path[PATH_MAX],
             return dlt_fail(error, "the name of the model's file is too long");
         return 0;
     }
-    length = snprintf(path, PATH_MAX, "%s/%s.json", folder, spec);
-    if (length < 0 || length >= PATH_MAX)
-        return dlt_fail(error, "the model's name is too long");
-    return access(path, F_OK) ? fail_unknown(spec, folder, error) : 0;
+    if (model_path(folder, spec, path, error))
+        return -1;
+    return access(path, F_OK) ? find_other(spec, folder, path, error) : 0;
 }
 
 /* key=value, separated by commas; cuts the text up. */

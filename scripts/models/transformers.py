@@ -2,7 +2,6 @@
 """BERT, GPT, OPT, T5, Switch and Transformer-XL, kernel by kernel as Hugging Face's eager code runs
 them (Transformer-XL: NVIDIA's)."""
 
-import os
 
 from models.spec import block, dense, layer, write
 
@@ -324,13 +323,6 @@ def ids(*names):
     return {name: {"shape": ["seq"], "dtype": "int64"} for name in names}
 
 
-def alias(folder, name, other):
-    path = os.path.join(folder, name + ".json")
-    if os.path.lexists(path):
-        os.remove(path)
-    os.symlink(other + ".json", path)
-
-
 def write_gpt(folder):
     note = "Radford et al. 2019, as in Hugging Face's GPT2LMHeadModel"
     for name, width, depth, count in (
@@ -348,10 +340,8 @@ def write_gpt(folder):
     write(folder, "gpt3_xl_neusight", note, ids("ids"), gpt(3072, 24, 24, 2048), training)
     note = "Brown et al. 2020 (arXiv 2005.14165), 2.7 B: 32 layers of width 2560, 32 heads of 80"
     write(folder, "gpt3_2.7b", note, ids("ids"), gpt(2560, 32, 32, 2048), training)
-    alias(folder, "gpt3_27", "gpt3_2.7b")
     note = "Zhang et al. 2022 (arXiv 2205.01068), as in Hugging Face's OPTForCausalLM"
     write(folder, "opt_1.3b", note, ids("ids"), opt(2048, 24, 32), training)
-    alias(folder, "opt_13", "opt_1.3b")
 
 
 def write_all(folder):
@@ -371,7 +361,6 @@ def write_all(folder):
     note = "Fedus et al. 2021 (arXiv 2101.03961), XL with 4 experts in every layer: 5.3 B"
     training = {"seq": 512, "batch": 1, "optimizer": "adamw"}
     write(folder, "switch_xl_4", note, words, t5(2048, 24, 5120, 32, 64, 1, 4), training)
-    alias(folder, "switchxl4", "switch_xl_4")
     note = "Dai et al. 2019 (arXiv 1901.02860), as in NVIDIA's examples"
     frequent, rest = 19997 + 3, (20000, 160000, 67738)
     narrow = [(many, 1024 // 4**i) for i, many in enumerate((frequent,) + rest)]

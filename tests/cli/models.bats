@@ -70,4 +70,19 @@ TABLE
         "$dltime" check "$name" >/dev/null
     done
     [ "$("$dltime" check opt_13 --json | jq .parameters)" = 1315758080 ]
+    for name in bert_base_squad bert_large_squad ssd transformerxlbase transformerxllarge gnmt ncf; do
+        "$dltime" check "$name" >/dev/null
+    done
+}
+
+@test "other spellings and names of a shipped network find it" {
+    for name in resnet-50 ResNet50 vgg-16 bert-base-uncased gpt2-medium opt-1.3b t5-base; do
+        "$dltime" check "$name" >/dev/null
+    done
+    [ "$("$dltime" check ResNet-50 --json | jq -r .name)" = resnet50 ]
+    for name in $("$dltime" models --json | jq -r '.aliases | keys[]'); do
+        "$dltime" check "$name" >/dev/null
+    done
+    run -1 "$dltime" check resnet-51
+    [[ "$output" == *'did you mean "resnet'* ]]
 }
