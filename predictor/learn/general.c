@@ -166,6 +166,9 @@ static int calibrate(const struct general *g, struct dlt_build *build, const str
 
         count += dlt_transfer_see(&transfer, judge->row[r], &seen[count]);
     }
+    /* Where no donor knows the operator there is nothing to say. */
+    if (seen && held_out && count == 0)
+        result = 0;
     if (count > 0) {
         describe(build, seen, count);
         for (size_t r = 0; r < count; r++)
@@ -247,7 +250,7 @@ static int learn_section(const struct general *g, const struct dlt_record *like)
         choose(g, &build, &judge);
         gather(g, like, ROWS_TO_CALIBRATE, &judge);
         result = calibrate(g, &build, &judge, devices, &accuracy);
-        if (result == 0)
+        if (result == 0 && accuracy.count > 0)
             result = dlt_put_transfer(g->writer, &build, g->entry, like, DLT_BASIS_GENERAL,
                                       judge.count, &accuracy);
     }
