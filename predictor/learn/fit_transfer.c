@@ -12,12 +12,12 @@
 #include "learn/general.h"
 #include "predict/section.h"
 
-static const double factor_width = 0.2; /* of the constant, in ln time */
-static const double term_width = 0.01;  /* of each other term */
-static const double share_width = 0.2;  /* of each donor's share */
-static const double noise = 0.15;       /* of one measurement against the line */
-static const double most_weight = 3;    /* of one row */
-static const double outlier = 0.15;     /* residuals beyond it count less (Huber 1964) */
+static const double factor_width = 0.2;                 /* of the constant, in ln time */
+static const double term_widths[] = {0.01, 0.02, 0.04}; /* of each other term: what suits best */
+static const double share_width = 0.2;                  /* of each donor's share */
+static const double noise = 0.15;                       /* of one measurement against the line */
+static const double most_weight = 3;                    /* of one row */
+static const double outlier = 0.15; /* residuals beyond it count less (Huber 1964) */
 
 /* LAPACK's Cholesky factorisation and inverse; OpenBLAS has both and no header for them here. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
@@ -25,6 +25,7 @@ void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *inf
 
 struct line {
     size_t rows, terms, width; /* terms, then donors */
+    double term_width;
     double *x, *y, *weight;
     double *inverse; /* of the normal equations; symmetric, width x width */
     double *solution;
@@ -97,7 +98,7 @@ static void fill(struct line *l, const struct dlt_build *b, const struct dlt_tra
 
 static double prior_width(const struct line *l, size_t i)
 {
-    return i == 0 ? factor_width : i < l->terms ? term_width : share_width;
+    return i == 0 ? factor_width : i < l->terms ? l->term_width : share_width;
 }
 
 static int solve(struct line *l)
@@ -149,19 +150,17 @@ static void doubt_outliers(struct line *l, const double *trusted)
     }
 }
 
-static int solve_robustly(struct line *l)
+static int solve_robustly(struct line *l, const double *trusted)
 {
     const int rounds = 4;
-    double *trusted = calloc(l->rows + 1, sizeof *trusted);
-    int result = trusted ? solve(l) : -1;
+    int result;
 
-    for (size_t r = 0; result == 0 && r < l->rows; r++)
-        trusted[r] = l->weight[r];
+    memcpy(l->weight, trusted, l->rows * sizeof *trusted);
+    result = solve(l);
     for (int round = 1; result == 0 && round < rounds; round++) {
         doubt_outliers(l, trusted);
         result = solve(l);
     }
-    free(trusted);
     return result;
 }
 
@@ -183,6 +182,44 @@ static double left_out(const struct line *l, size_t r)
     return l->y[r] - (l->y[r] - fitted) / (1 - leverage);
 }
 
+/* Mean error of the rows that were left out, by how much each counts. */
+static double loss(const struct line *l, const double *trusted)
+{
+    double sum = 0, weights = 0;
+
+    for (size_t r = 0; r < l->rows; r++) {
+        sum += trusted[r] * fabs(l->y[r] - left_out(l, r));
+        weights += trusted[r];
+    }
+    return sum / weights;
+}
+
+/* The narrowest prior that is not clearly worse than the others. */
+static int fit(struct line *l)
+{
+    const double handicap = 1.02;
+    const size_t widths = sizeof term_widths / sizeof *term_widths;
+    double *trusted = calloc(l->rows + 1, sizeof *trusted);
+    double least = INFINITY, best = term_widths[0];
+    int result = trusted ? 0 : -1;
+
+    if (trusted)
+        memcpy(trusted, l->weight, l->rows * sizeof *trusted);
+    for (size_t w = 0; result == 0 && w < widths; w++) {
+        l->term_width = term_widths[w];
+        result = solve_robustly(l, trusted);
+        if (result == 0 && handicap * loss(l, trusted) < least) {
+            least = loss(l, trusted);
+            best = l->term_width;
+        }
+    }
+    l->term_width = best;
+    if (result == 0)
+        result = solve_robustly(l, trusted);
+    free(trusted);
+    return result;
+}
+
 int dlt_fit_transfer(struct dlt_build *b, const struct dlt_transfer_row *row, size_t count,
                      struct dlt_held_out *held_out)
 {
@@ -194,7 +231,7 @@ int dlt_fit_transfer(struct dlt_build *b, const struct dlt_transfer_row *row, si
     result = line_create(&line);
     if (result == 0) {
         fill(&line, b, row);
-        result = solve_robustly(&line);
+        result = fit(&line);
     }
     if (result == 0) {
         b->model.columns = (uint32_t)line.terms;
