@@ -291,6 +291,7 @@ bench: all $(BENCH_PROGRAMS)
 
 accuracy: all
 	BUILD=$(abspath $(BUILD)) tests/accuracy/run
+	BUILD=$(abspath $(BUILD)) tests/accuracy/general
 	BUILD=$(abspath $(BUILD)) tests/accuracy/steps
 
 INSTALL      ?= install
