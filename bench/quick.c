@@ -27,7 +27,7 @@ struct bench_quick {
 
 static struct item *add_item(struct bench_quick *quick)
 {
-    if (quick->count == quick->room) {
+    if (!quick->item || quick->count == quick->room) {
         size_t room = quick->room ? 2 * quick->room : 64;
         struct item *grown = reallocarray(quick->item, room, sizeof *grown);
 

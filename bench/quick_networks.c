@@ -15,8 +15,6 @@
 #include "quick.h"
 #include "runner.h"
 
-extern char **environ;
-
 bool bench_quick_networks_path(const char *output, char *path, size_t size)
 {
     static const char suffix[] = ".jsonl";

@@ -183,7 +183,7 @@ static int measure_quick(struct bench_runner *runner, struct dlt_error *error)
 static int draw_sample(struct bench_runner *runner, uint64_t index, struct bench_sample *best,
                        struct dlt_error *error)
 {
-    enum { CANDIDATES = 16 };
+    enum { CANDIDATES = 64 };
     struct bench_sample sample;
     double worth, most = -1;
 

@@ -4,7 +4,7 @@
  * Which rows of a measurements file to measure next, as if its times were not known: prints COUNT
  * line numbers of POOL that the file CHOSEN does not name yet. random: any. informed: every second
  * one is the row nearest to a layer of a shipped network, as the sampler of dlbench draws. PROFILE:
- * of sixteen rows the one that dlbench run --profile would take.
+ * of 64 rows the one that dlbench run --profile would take.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "random.h"
 #include "sampler_networks.h"
 
-enum { CANDIDATES = 16, MOST_ROWS = 1 << 20 };
+enum { CANDIDATES = 64, MOST_ROWS = 1 << 20 };
 
 struct pool {
     struct dlt_record *record;
