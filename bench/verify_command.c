@@ -176,31 +176,65 @@ static const struct example examples[] = {
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
 
+/* Element types and arithmetic that a backend may have. */
+static const struct type {
+    const char *name;
+    enum dlt_dtype dtype;
+    enum dlt_math math;
+} types[] = {{"float32", DLT_FLOAT32, DLT_IEEE},
+             {"tf32", DLT_FLOAT32, DLT_TF32},
+             {"float16", DLT_FLOAT16, DLT_IEEE},
+             {"bfloat16", DLT_BFLOAT16, DLT_IEEE}};
+enum { TYPES = sizeof types / sizeof *types };
+
 struct tally {
-    int checked, wrong;
+    int checked[TYPES], wrong, missing;
+    double worst[TYPES];
 };
+
+static void print_one(const struct dlt_record *record, const struct type *type, const char *shown,
+                      const char *difference, const char *verdict)
+{
+    printf("  %-28s %-15s %-8s %-36s %9s  %s\n", record->kind->name, dlt_pass_names[record->pass],
+           type->name, shown, difference, verdict);
+}
+
+static void check_type(const struct bench_session *session, const struct dlt_record *record,
+                       const struct type *type, const char *shown, struct tally *tally)
+{
+    int at = (int)(type - types);
+    struct dlt_error error;
+    double difference = 0;
+    char text[16];
+    bool right;
+    int status = bench_verify(session->backend, session->context, record, &difference, &error);
+
+    if (status != BENCH_OK) {
+        print_one(record, type, shown, "-", error.text);
+        *(status == BENCH_UNSUPPORTED ? &tally->missing : &tally->wrong) += 1;
+        return;
+    }
+    right = difference <= bench_verify_tolerance(record);
+    tally->checked[at]++;
+    tally->wrong += !right;
+    /* Not a number stays the worst. */
+    if (!(difference <= tally->worst[at]))
+        tally->worst[at] = difference;
+    snprintf(text, sizeof text, "%.1e", difference);
+    print_one(record, type, shown, text, right ? "ok" : "WRONG");
+}
 
 static void check_one(const struct bench_session *session, const struct dlt_record *record,
                       const char *shown, struct tally *tally)
 {
-    struct dlt_error error;
-    double difference = 0;
-    int status;
+    for (int i = 0; i < TYPES; i++) {
+        struct dlt_record typed = *record;
 
-    if (!session->backend->supports(session->context, record))
-        return;
-    status = bench_verify(session->backend, session->context, record, &difference, &error);
-    if (status != BENCH_OK) {
-        printf("  %-17s %-16s %-36s %10s  %s\n", record->kind->name, dlt_pass_names[record->pass],
-               shown, "-", error.text);
-        tally->wrong += 1;
-        return;
+        typed.dtype = types[i].dtype;
+        typed.math = types[i].math;
+        if (session->backend->supports(session->context, &typed))
+            check_type(session, &typed, &types[i], shown, tally);
     }
-    tally->checked++;
-    if (!(difference <= bench_verify_tolerance(record)))
-        tally->wrong++;
-    printf("  %-17s %-16s %-36s %10.1e  %s\n", record->kind->name, dlt_pass_names[record->pass],
-           shown, difference, difference <= bench_verify_tolerance(record) ? "ok" : "WRONG");
 }
 
 static void check_examples(const struct bench_session *session, struct tally *tally)
@@ -234,22 +268,42 @@ static void check_examples(const struct bench_session *session, struct tally *ta
 
 static void check_optimizers(const struct bench_session *session, struct tally *tally)
 {
-    for (int optimizer = DLT_SGD; optimizer < DLT_OPTIMIZERS; optimizer++) {
+    for (int i = 0; i < DLT_OPTIMIZERS * DLT_IMPLEMENTATIONS; i++) {
         struct dlt_record record = dlt_record_make(dlt_record_kind_find("optimizer_update"));
+        char shown[64];
 
         record.pass = DLT_UPDATE;
-        record.optimizer = (enum dlt_optimizer)optimizer;
+        record.optimizer = (enum dlt_optimizer)(i % DLT_OPTIMIZERS);
         record.u.update.elements = 10007;
         record.u.update.tensors = 3;
-        check_one(session, &record, dlt_optimizer_names[optimizer], tally);
+        record.u.update.implementation = i / DLT_OPTIMIZERS;
+        snprintf(shown, sizeof shown, "%s, %s", dlt_optimizer_names[record.optimizer],
+                 dlt_implementation_names[i / DLT_OPTIMIZERS]);
+        check_one(session, &record, shown, tally);
     }
+}
+
+static void print_tally(const struct tally *tally)
+{
+    int checked = 0;
+
+    for (int i = 0; i < TYPES; i++) {
+        checked += tally->checked[i];
+        if (tally->checked[i] > 0)
+            printf("# %s: %d compared, largest error %.1e\n", types[i].name, tally->checked[i],
+                   tally->worst[i]);
+    }
+    printf("# %d results compared, %d wrong", checked, tally->wrong);
+    if (tally->missing > 0)
+        printf(", %d without an implementation", tally->missing);
+    printf("\n");
 }
 
 int dlbench_verify(int argc, char **argv)
 {
     struct bench_session_options options = {.backend = NULL, .memory_bytes = 256 << 20, .seed = 1};
     struct bench_session session;
-    struct tally tally = {0, 0};
+    struct tally tally = {.wrong = 0};
     struct dlt_error error;
     int64_t device = 0;
     int option;
@@ -281,10 +335,10 @@ int dlbench_verify(int argc, char **argv)
     }
     printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
            session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
-    printf("# %-16s %-16s %-36s %10s\n", "OPERATOR", "PASS", "CONFIGURATION", "ERROR");
+    printf("# %-28s %-15s %-8s %-36s %9s\n", "OPERATOR", "PASS", "TYPE", "CONFIGURATION", "ERROR");
     check_examples(&session, &tally);
     check_optimizers(&session, &tally);
-    printf("# %d results compared, %d wrong\n", tally.checked, tally.wrong);
+    print_tally(&tally);
     bench_session_close(&session);
     return tally.wrong ? BENCH_EXIT_FAILED : BENCH_DONE;
 }

@@ -329,11 +329,11 @@ struct function_maximum {
     }
     DEVICE left(float x, float y)
     {
-        return x >= y ? 1.0f : 0.0f;
+        return x > y ? 1.0f : 0.0f;
     }
     DEVICE right(float x, float y)
     {
-        return x >= y ? 0.0f : 1.0f;
+        return x > y ? 0.0f : 1.0f;
     }
 };
 

@@ -123,15 +123,35 @@ int bench_convert(struct bench_layer *layer, enum dlt_pass pass, enum bench_type
     return status ? status : add_permute(layer, pass, from, *buffer, error);
 }
 
+struct pair {
+    const struct bench_buffer *from, *to;
+};
+
+static int run_copy(struct bench_context *context, const void *what, int copy,
+                    struct dlt_error *error)
+{
+    const struct pair *pair = what;
+
+    return bench_cuda(cudaMemcpyAsync(bench_buffer_data(pair->to, copy),
+                                      bench_buffer_data(pair->from, copy),
+                                      pair->to->count * bench_type_size(pair->to->type),
+                                      cudaMemcpyDeviceToDevice, context->stream),
+                      "copying", error);
+}
+
 int bench_add_copy(struct bench_layer *layer, enum dlt_pass pass, struct bench_buffer *from,
                    struct bench_buffer *to, bool accumulate, struct dlt_error *error)
 {
+    struct pair *pair;
     int status = bench_convert(layer, pass, to->type, to->last, &from, error);
 
-    if (status)
-        return status;
-    return add_pair(layer, pass, accumulate ? "accumulate" : "unary_copy", to->type, from, to,
-                    error);
+    if (status || accumulate)
+        return status ? status : add_pair(layer, pass, "accumulate", to->type, from, to, error);
+    pair = bench_own_zeroed(layer->context, 1, sizeof *pair, error);
+    if (!pair)
+        return BENCH_NO_MEMORY;
+    *pair = (struct pair){from, to};
+    return bench_add(layer, pass, run_copy, pair, error);
 }
 
 int bench_collect(struct bench_layer *layer, int input, struct bench_buffer **target,
