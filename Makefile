@@ -60,7 +60,7 @@ ADVISE_OBJ  := $(call objects,plugin/advise/*.c)
 SPANK_OBJ   := $(call objects,plugin/spank/*.c plugin/advise/owner.c plugin/advise/tell.c)
 SLURM_ADVISE_OBJ   := $(filter-out %/snapshot_main.o,$(call objects,plugin/slurm/*.c))
 SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o %/options_api.o,$(call objects,plugin/slurm/*.c))
-BENCH_OBJ   := $(call objects,bench/*.c)
+BENCH_OBJ   := $(call objects,bench/*.c predictor/command/usage.c)
 BENCH_PART_OBJ := $(filter-out %/main.o %_command.o,$(BENCH_OBJ))
 ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
 

@@ -6,9 +6,9 @@
 #ifndef DLBENCH_COMMAND_H
 #define DLBENCH_COMMAND_H
 
-#include "dltime.h"
+#include "command/command.h"
 
-enum { BENCH_DONE = 0, BENCH_EXIT_FAILED = 1, BENCH_USAGE = 2 };
+enum { BENCH_DONE = COMMAND_DONE, BENCH_EXIT_FAILED = COMMAND_FAILED, BENCH_USAGE = COMMAND_USAGE };
 
 /* Each gets its own name as argv[0]. */
 int dlbench_run(int argc, char **argv);
@@ -17,13 +17,15 @@ int dlbench_io(int argc, char **argv);
 int dlbench_info(int argc, char **argv);
 int dlbench_verify(int argc, char **argv);
 
-/* Prints "dlbench COMMAND: sentence" to stderr; returns BENCH_EXIT_FAILED. */
-int bench_fail(const char *command, const struct dlt_error *error);
-/* The same with a hint at --help; returns BENCH_USAGE. */
-__attribute__((format(printf, 2, 3))) int bench_usage(const char *command, const char *format, ...);
+/* What dltime's commands say when something is wrong, dlbench's say as well. */
+#define bench_fail  command_fail
+#define bench_usage command_usage
 
-/* Options that several commands have. Each returns false, with a message, on a bad value. */
-bool bench_option_count(const char *command, const char *option, const char *text, int64_t least,
-                        int64_t most, int64_t *value);
+/* An option's whole number; false after a message. */
+static inline bool bench_option_count(const char *command, const char *option, const char *text,
+                                      int64_t least, int64_t most, int64_t *value)
+{
+    return command_whole(command, option, text, least, most, value) == COMMAND_DONE;
+}
 
 #endif

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,35 +18,6 @@ static const struct {
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-int bench_fail(const char *command, const struct dlt_error *error)
-{
-    fprintf(stderr, "dlbench %s: %s\n", command, error->text);
-    return BENCH_EXIT_FAILED;
-}
-
-int bench_usage(const char *command, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    dlt_text_printable(text);
-    fprintf(stderr, "dlbench %s: %s\nTry: dlbench %s --help\n", command, text, command);
-    return BENCH_USAGE;
-}
-
-bool bench_option_count(const char *command, const char *option, const char *text, int64_t least,
-                        int64_t most, int64_t *value)
-{
-    if (dlt_text_to_int64(text, value) && *value >= least && *value <= most)
-        return true;
-    bench_usage(command, "--%s \"%s\": a whole number from %lld to %lld is wanted", option, text,
-                (long long)least, (long long)most);
-    return false;
-}
-
 static void print_help(FILE *stream)
 {
     fputs("Usage: dlbench COMMAND [OPTION]...\n"
@@ -57,15 +26,6 @@ static void print_help(FILE *stream)
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(stream, "  %-10s %s\n", commands[i].name, commands[i].summary);
     fputs("\n`dlbench COMMAND --help` explains one; dlbench(1) explains all.\n", stream);
-}
-
-static int finish(int status)
-{
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dlbench: standard output: %s\n", strerror(errno));
-        return BENCH_EXIT_FAILED;
-    }
-    return status;
 }
 
 int main(int argc, char **argv)
@@ -80,16 +40,16 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return finish(BENCH_DONE);
+        return command_finish(argv[1], BENCH_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("dlbench %s (%s)\n", DLT_VERSION, DLT_COMMIT);
-        return finish(BENCH_DONE);
+        return command_finish(argv[1], BENCH_DONE);
     }
     for (size_t i = 0; i < COMMANDS; i++) {
         names[i] = commands[i].name;
         if (strcmp(argv[1], commands[i].name) == 0)
-            return finish(commands[i].run(argc - 1, argv + 1));
+            return command_finish(argv[1], commands[i].run(argc - 1, argv + 1));
     }
     dlt_text_copy(shown, sizeof shown, argv[1]);
     dlt_text_printable(shown);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,22 +8,20 @@
 #include "base/text.h"
 #include "command.h"
 #include "network.h"
+#include "network_report.h"
+#include "options.h"
 #include "output.h"
 #include "progress.h"
 #include "runner.h"
 #include "timer.h"
 
-enum { OPTION_QUIET = 256, OPTION_STEPS, OPTION_EPOCHS, WARM_UP = 3 };
+enum { OPTION_OPS = 256, OPTION_STEPS, OPTION_EPOCHS, WARM_UP = 3, PROFILED_STEPS = 3 };
 
 static const struct option long_options[] = {
-    {"backend", required_argument, NULL, 'b'},
-    {"device", required_argument, NULL, 'd'},
-    {"threads", required_argument, NULL, 'T'},
+    BENCH_OPTIONS_COMMON,
+    {"ops", no_argument, NULL, OPTION_OPS},
     {"steps", required_argument, NULL, OPTION_STEPS},
     {"epochs", required_argument, NULL, OPTION_EPOCHS},
-    {"seed", required_argument, NULL, 's'},
-    {"output", required_argument, NULL, 'o'},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -41,46 +38,35 @@ static const char help[] =
     "\n"
     "  --backend NAME   onednn, ... (dlbench info lists them)\n"
     "  --output FILE    a row is added; the file is made if it is missing\n"
+    "  --ops            time by operator as well, from three steps more\n"
+    "  --json           an object for each network instead of the table\n"
     "  --steps N        run N steps instead\n"
     "  --epochs E       run E epochs instead\n"
     "  --seed N         other weights and data (default 1)\n"
     "  --device N       device of the backend (default 0)\n"
     "  --threads N      CPU threads (default: the CPUs that this process may use)\n"
+    "  --memory MIB     memory for tensors (default: 85 % of what is free)\n"
     "  --quiet          no progress and no table\n";
 
 /* Without a number of steps: at least so many of them and so long, but not longer than the last. */
 static const double least_steps = 20, least_s = 2, most_s = 60;
 
 struct request {
-    struct bench_session_options session;
-    const char *output;
+    struct bench_options_common common;
     int64_t steps; /* 0: as the SPEC says */
     double epochs; /* 0: as the SPEC says */
-    bool quiet;
+    bool ops;      /* time by operator */
 };
 
 static int read_option(struct request *request, int option)
 {
-    int64_t value = 0;
+    int status = bench_options_read("network", option, &request->common);
 
+    if (status != BENCH_OPTION_OTHER)
+        return status;
     switch (option) {
-    case 'b':
-        request->session.backend = optarg;
-        return -1;
-    case 'd':
-        if (!bench_option_count("network", "device", optarg, 0, 1023, &value))
-            return BENCH_USAGE;
-        request->session.device = (int)value;
-        return -1;
-    case 'T':
-        if (!bench_option_count("network", "threads", optarg, 1, BENCH_CPUS, &value))
-            return BENCH_USAGE;
-        request->session.threads = (int)value;
-        return -1;
-    case 's':
-        if (!bench_option_count("network", "seed", optarg, 0, INT64_MAX, &value))
-            return BENCH_USAGE;
-        request->session.seed = (uint64_t)value;
+    case OPTION_OPS:
+        request->ops = true;
         return -1;
     case OPTION_STEPS:
         return bench_option_count("network", "steps", optarg, 1, 1000000000, &request->steps)
@@ -89,12 +75,6 @@ static int read_option(struct request *request, int option)
     case OPTION_EPOCHS:
         if (!dlt_text_to_double(optarg, &request->epochs) || !(request->epochs > 0))
             return bench_usage("network", "--epochs \"%s\": a number above 0 is wanted", optarg);
-        return -1;
-    case 'o':
-        request->output = optarg;
-        return -1;
-    case OPTION_QUIET:
-        request->quiet = true;
         return -1;
     case 'h':
         fputs(help, stdout);
@@ -116,11 +96,7 @@ static int read_options(struct request *request, int argc, char **argv)
     }
     if (optind == argc)
         return bench_usage("network", "a SPEC is missing: a model file or a shipped name");
-    if (!request->session.backend)
-        return bench_usage("network", "--backend is missing");
-    if (!request->output)
-        return bench_usage("network", "--output is missing");
-    return -1;
+    return bench_options_check("network", &request->common);
 }
 
 /* Steps of the training that the SPEC and the options describe; 0: they do not say. */
@@ -307,7 +283,8 @@ static int run_job(const struct request *request, struct bench_session *session,
     if (bench_network_create(session->backend, session->context, job->model, job->batch,
                              session->threads, &network, error))
         return dlt_fail_in(error, "%s: ", job->spec);
-    bench_progress_start(&progress, "network", bench_now(), 0, (double)job->steps, request->quiet);
+    bench_progress_start(&progress, "network", bench_now(), 0, (double)job->steps,
+                         request->common.quiet);
     status = train(network, job->spec, job->steps, &progress, &history, error);
     bench_progress_end(&progress);
     if (status == 0) {
@@ -315,8 +292,15 @@ static int run_job(const struct request *request, struct bench_session *session,
         run.memory_bytes = bench_network_memory(network);
         run.elapsed_s = bench_now() - start_s;
         status = bench_output_add_run(output, &run, error);
-        if (status == 0 && !request->quiet)
+        for (int i = 0; i < PROFILED_STEPS && request->ops && status == 0; i++)
+            status = bench_network_profile(network, error);
+        if (status == 0 && request->common.json)
+            status =
+                bench_network_print_json(stdout, network, &run, history.count, request->ops, error);
+        else if (status == 0 && !request->common.quiet)
             print_row(dlt_model_name(job->model), &run, &history, bench_network_loss(network));
+        if (status == 0 && request->ops && !request->common.json)
+            bench_network_print_ops(stdout, network);
     }
     bench_network_destroy(network);
     free(history.forward);
@@ -331,7 +315,7 @@ static int open_output(const struct request *request, const struct bench_session
         .runs = true, .device = session->device, .software = session->software};
 
     snprintf(header.source, sizeof header.source, "dlbench %s (%s)", DLT_VERSION, DLT_COMMIT);
-    return bench_output_open(request->output, BENCH_OUTPUT_RESUME, &header, output, error);
+    return bench_output_open(request->common.output, BENCH_OUTPUT_RESUME, &header, output, error);
 }
 
 /* Opens the device and the file, and runs the jobs. Returns 0, 1 after a signal, -1. */
@@ -340,11 +324,11 @@ static int run_jobs(const struct request *request, const struct job *jobs, int c
 {
     struct bench_session session;
     struct bench_output *output = NULL;
-    int status = bench_session_open(&request->session, &session, error);
+    int status = bench_session_open(&request->common.session, &session, error);
 
     if (status == 0)
         status = open_output(request, &session, &output, error);
-    if (status == 0 && !request->quiet) {
+    if (status == 0 && !request->common.quiet && !request->common.json) {
         printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
                session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
         printf("# %-16s %5s %6s %8s %8s %8s %6s %9s %8s %6s %9s\n", "NETWORK", "BATCH", "STEPS",
@@ -362,7 +346,7 @@ static int run_jobs(const struct request *request, const struct job *jobs, int c
 
 int dlbench_network(int argc, char **argv)
 {
-    struct request request = {.session = {.seed = 1, .touch = true}};
+    struct request request = {.common = {.session = {.seed = 1, .touch = true}}};
     double start_s = bench_now();
     struct dlt_error error;
     struct job *jobs;
@@ -370,6 +354,8 @@ int dlbench_network(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    /* One network at a time has it. */
+    request.common.session.host_memory_bytes = 0.85 * bench_memory_free();
     bench_signals_catch();
     jobs = calloc((size_t)argc, sizeof *jobs);
     status = jobs ? 0 : dlt_fail_memory(&error);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,36 +6,22 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command.h"
+#include "options.h"
 #include "quick_networks.h"
 #include "runner.h"
 #include "summary.h"
 #include "timer.h"
 
-enum {
-    OPTION_OPS = 256,
-    OPTION_RESUME,
-    OPTION_QUICK,
-    OPTION_QUIET,
-    OPTION_MEMORY,
-    OPTION_PROFILE,
-    OPTION_JSON
-};
+enum { OPTION_OPS = 256, OPTION_RESUME, OPTION_QUICK, OPTION_PROFILE };
 
 static const struct option long_options[] = {
-    {"backend", required_argument, NULL, 'b'},
-    {"device", required_argument, NULL, 'd'},
-    {"threads", required_argument, NULL, 'T'},
+    BENCH_OPTIONS_COMMON,
     {"ops", required_argument, NULL, OPTION_OPS},
     {"samples", required_argument, NULL, 'n'},
     {"time-budget", required_argument, NULL, 't'},
-    {"memory", required_argument, NULL, OPTION_MEMORY},
-    {"seed", required_argument, NULL, 's'},
-    {"output", required_argument, NULL, 'o'},
     {"resume", no_argument, NULL, OPTION_RESUME},
     {"quick", no_argument, NULL, OPTION_QUICK},
     {"profile", required_argument, NULL, OPTION_PROFILE},
-    {"json", no_argument, NULL, OPTION_JSON},
-    {"quiet", no_argument, NULL, OPTION_QUIET},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -63,55 +48,31 @@ static const char help[] =
     "  --quiet               no progress and no table\n";
 
 struct request {
-    struct bench_session_options session;
+    struct bench_options_common common;
     struct bench_sampler_options sampler;
-    const char *output, *profile;
+    const char *profile;
     double budget_s; /* 0: none */
     int64_t samples; /* 0: not said */
-    bool resume, quick, quiet, json;
+    bool resume, quick;
 };
 
 /* Returns -1 to go on, or an exit status. */
 static int read_option(struct request *request, int option)
 {
-    int64_t value = 0;
+    int status = bench_options_read("run", option, &request->common);
 
+    if (status != BENCH_OPTION_OTHER)
+        return status;
     switch (option) {
-    case 'b':
-        request->session.backend = optarg;
-        return -1;
-    case 'd':
-        if (!bench_option_count("run", "device", optarg, 0, 1023, &value))
-            return BENCH_USAGE;
-        request->session.device = (int)value;
-        return -1;
-    case 'T':
-        if (!bench_option_count("run", "threads", optarg, 1, BENCH_CPUS, &value))
-            return BENCH_USAGE;
-        request->session.threads = (int)value;
-        return -1;
     case 'n':
-        return bench_option_count("run", "samples", optarg, 1, 100000000, &request->samples)
-                   ? -1
-                   : BENCH_USAGE;
-    case 's':
-        if (!bench_option_count("run", "seed", optarg, 0, INT64_MAX, &value))
-            return BENCH_USAGE;
-        request->sampler.seed = (uint64_t)value;
-        return -1;
+        return command_whole("run", "samples", optarg, 1, 100000000, &request->samples)
+                   ? BENCH_USAGE
+                   : -1;
     case 't':
         if (!dlt_text_to_duration(optarg, 1, &request->budget_s) || !(request->budget_s > 0))
             return bench_usage("run",
                                "--time-budget \"%s\": a duration is wanted, as 90s, 15m or 1:30:00",
                                optarg);
-        return -1;
-    case 'o':
-        request->output = optarg;
-        return -1;
-    case OPTION_MEMORY:
-        if (!bench_option_count("run", "memory", optarg, 16, 1 << 24, &value))
-            return BENCH_USAGE;
-        request->session.memory_bytes = 1048576.0 * (double)value;
         return -1;
     case OPTION_OPS:
         request->sampler.ops = optarg;
@@ -124,12 +85,6 @@ static int read_option(struct request *request, int option)
         return -1;
     case OPTION_PROFILE:
         request->profile = optarg;
-        return -1;
-    case OPTION_JSON:
-        request->json = true;
-        return -1;
-    case OPTION_QUIET:
-        request->quiet = true;
         return -1;
     case 'h':
         fputs(help, stdout);
@@ -151,13 +106,10 @@ static int read_options(struct request *request, int argc, char **argv)
     }
     if (optind < argc)
         return bench_usage("run", "\"%s\" is not an option", argv[optind]);
-    if (!request->session.backend)
-        return bench_usage("run", "--backend is missing");
-    if (!request->output)
-        return bench_usage("run", "--output is missing");
     if (request->quick && request->budget_s == 0)
         request->budget_s = 60;
-    return -1;
+    request->sampler.seed = request->common.session.seed;
+    return bench_options_check("run", &request->common);
 }
 
 /* Half a gigabyte, or enough to rotate buffers past large caches; never over half of what is free.
@@ -212,7 +164,7 @@ static void print_json(const struct request *request, const struct bench_runner 
 {
     struct json_object *object = json_object_new_object(), *skipped = json_object_new_object();
 
-    dlt_json_text(object, "output", request->output);
+    dlt_json_text(object, "output", request->common.output);
     dlt_json_text(object, "device", header->device.name);
     dlt_json_text(object, "backend", header->software.backend);
     dlt_json_count(object, "threads", request->sampler.threads);
@@ -233,9 +185,9 @@ static void print_json(const struct request *request, const struct bench_runner 
 static void report(const struct request *request, const struct bench_runner *runner,
                    const struct dlt_measure_header *header, double elapsed_s)
 {
-    if (request->json)
+    if (request->common.json)
         print_json(request, runner, header, elapsed_s);
-    else if (!request->quiet)
+    else if (!request->common.quiet)
         print_table(request, runner, header, elapsed_s);
     fflush(stdout); /* before the networks' own table */
     if (runner->failed)
@@ -260,7 +212,7 @@ static int prepare(struct request *request, struct bench_runner *runner, double 
             .peak =
                 dlt_device_peak(&header->device, DLT_FLOAT32, DLT_IEEE, request->sampler.threads),
             .most_macs = 8 * request->sampler.most_macs,
-            .most_bytes = request->session.memory_bytes / 2,
+            .most_bytes = request->common.session.memory_bytes / 2,
             .threads = request->sampler.threads};
 
         if (bench_quick_create(&options, quick, error))
@@ -292,19 +244,20 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     describe(runner->session, &header);
     if (header.device.memory_bandwidth == 0)
         header.device.memory_bandwidth =
-            bench_runner_bandwidth(runner->session, request->session.memory_bytes);
-    if (bench_output_open(request->output, request->resume ? BENCH_OUTPUT_RESUME : BENCH_OUTPUT_NEW,
-                          &header, &runner->output, error))
+            bench_runner_bandwidth(runner->session, request->common.session.memory_bytes);
+    if (bench_output_open(request->common.output,
+                          request->resume ? BENCH_OUTPUT_RESUME : BENCH_OUTPUT_NEW, &header,
+                          &runner->output, error))
         return -1;
     status = prepare(request, runner, start_s, &header, &quick, error);
     if (status == 0) {
-        if (!request->quiet)
+        if (!request->common.quiet)
             fprintf(stderr, "dlbench run: %s on %s, %d thread%s; writing %s\n",
                     header.software.backend, header.device.name, request->sampler.threads,
-                    request->sampler.threads == 1 ? "" : "s", request->output);
+                    request->sampler.threads == 1 ? "" : "s", request->common.output);
         bench_progress_start(&progress, "run", start_s, runner->deadline_s - start_s,
                              runner->samples < UINT64_MAX ? (double)runner->samples : 0,
-                             request->quiet);
+                             request->common.quiet);
         runner->progress = &progress; /* cppcheck-suppress autoVariables ; the run ends here */
         status = bench_runner_run(runner, error);
         bench_progress_end(&progress);
@@ -319,20 +272,21 @@ static int measure(struct request *request, struct bench_runner *runner, double 
 static int train_networks(const struct request *request, double peak, const struct bench_cpus *cpus,
                           struct dlt_error *error)
 {
-    const struct bench_quick_networks networks = {.backend = request->session.backend,
-                                                  .device = request->session.device,
-                                                  .threads = request->session.threads,
+    const struct bench_quick_networks networks = {.backend = request->common.session.backend,
+                                                  .device = request->common.session.device,
+                                                  .threads = request->common.session.threads,
                                                   .cpus = cpus,
                                                   .peak = peak,
-                                                  .output = request->output,
-                                                  .quiet = request->quiet || request->json};
+                                                  .output = request->common.output,
+                                                  .quiet = request->common.quiet ||
+                                                           request->common.json};
 
     return bench_quick_networks_run(&networks, error);
 }
 
 int dlbench_run(int argc, char **argv)
 {
-    struct request request = {.sampler = {.seed = 1}};
+    struct request request = {.common = {.session = {.seed = 1}}};
     double start_s = bench_now(), peak = NAN;
     static struct bench_cpus cpus;
     struct bench_session session;
@@ -346,11 +300,10 @@ int dlbench_run(int argc, char **argv)
     if (bench_sampler_check_ops(request.sampler.ops, &error))
         return bench_usage("run", "--ops: %s", error.text);
     bench_signals_catch();
-    request.session.touch = true;
-    request.session.seed = request.sampler.seed;
-    if (request.session.memory_bytes == 0)
-        request.session.memory_bytes = default_memory();
-    status = bench_session_open(&request.session, &session, &error);
+    request.common.session.touch = true;
+    if (request.common.session.memory_bytes == 0)
+        request.common.session.memory_bytes = default_memory();
+    status = bench_session_open(&request.common.session, &session, &error);
     if (status == 0) {
         peak = dlt_device_peak(&session.device, DLT_FLOAT32, DLT_IEEE, session.cpus.count);
         cpus = session.cpus;
@@ -366,6 +319,6 @@ int dlbench_run(int argc, char **argv)
         return bench_fail("run", &error);
     if (!bench_signals_seen())
         return BENCH_DONE;
-    fprintf(stderr, "dlbench run: interrupted; --resume continues %s\n", request.output);
+    fprintf(stderr, "dlbench run: interrupted; --resume continues %s\n", request.common.output);
     return BENCH_EXIT_FAILED;
 }

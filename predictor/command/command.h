@@ -21,10 +21,10 @@ int command_predict(int argc, char **argv);
 int command_scaling(int argc, char **argv);
 int command_train(int argc, char **argv);
 
-/* Prints "dltime COMMAND: sentence" to stderr; returns COMMAND_FAILED. */
+/* Prints "PROGRAM COMMAND: sentence" to stderr, PROGRAM as it was called; returns COMMAND_FAILED. */
 int command_fail(const char *command, const struct dlt_error *error);
 
-/* Prints "dltime COMMAND: sentence" and a hint at --help to stderr; returns COMMAND_USAGE. */
+/* Prints "PROGRAM COMMAND: sentence" and a hint at --help to stderr; returns COMMAND_USAGE. */
 __attribute__((format(printf, 2, 3))) int command_usage(const char *command, const char *format,
                                                         ...);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every command says when something is wrong. */
+/* What every command of dltime and dlbench says when something is wrong. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 int command_fail(const char *command, const struct dlt_error *error)
 {
-    fprintf(stderr, "dltime %s: %s\n", command, error->text);
+    fprintf(stderr, "%s %s: %s\n", program_invocation_short_name, command, error->text);
     return COMMAND_FAILED;
 }
 
@@ -24,7 +24,8 @@ int command_usage(const char *command, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     dlt_text_printable(text);
-    fprintf(stderr, "dltime %s: %s\nTry: dltime %s --help\n", command, text, command);
+    fprintf(stderr, "%s %s: %s\nTry: %s %s --help\n", program_invocation_short_name, command, text,
+            program_invocation_short_name, command);
     return COMMAND_USAGE;
 }
 
@@ -45,7 +46,8 @@ int command_whole(const char *command, const char *option, const char *text, int
 int command_finish(const char *command, int status)
 {
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "dltime %s: standard output: %s\n", command, strerror(errno));
+        fprintf(stderr, "%s %s: standard output: %s\n", program_invocation_short_name, command,
+                strerror(errno));
         return COMMAND_FAILED;
     }
     return status;
