@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "command/command.h"
 
@@ -32,6 +36,25 @@ static void print_help(FILE *stream)
     fputs("\n`dltime COMMAND --help` explains one; dltime(1) explains all.\n", stream);
 }
 
+/* dltime itself is of no release of Slurm's; its helper, built with the plugin, is. */
+static void print_slurm_release(void)
+{
+    char path[PATH_MAX];
+    pid_t child;
+
+    if (!dlt_path(DLT_FOLDER_LIBEXEC, "dltime-snapshot", path, sizeof path) ||
+        access(path, X_OK) != 0)
+        return;
+    fflush(stdout);
+    child = fork();
+    if (child == 0) {
+        execl(path, path, "--version", (char *)NULL);
+        _exit(1);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
     const char *names[COMMANDS];
@@ -48,6 +71,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("dltime %s (%s)\n", DLT_VERSION, DLT_COMMIT);
+        print_slurm_release();
         return command_finish("--version", COMMAND_DONE);
     }
     for (size_t i = 0; i < COMMANDS; i++) {

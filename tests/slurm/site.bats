@@ -112,6 +112,16 @@ measured_network() {
     [ "$(wc -l <bench/cpu1.cpu1-1.jsonl)" -ge "$rows" ]
 }
 
+@test "a job keeps to its partition's limit, and says so where that is too short" {
+    (($(id -u) == 0)) || skip "only the owner of the cluster changes a partition"
+    scontrol update PartitionName=p100 MaxTime=6
+    run -1 --separate-stderr as_user "$site" gather --folder short --full 1h --partitions p100
+    grep -Eq '^p100 .* failed .* partition p100 allows 6 min; measure less with --full$' <<<"$output"
+    run --separate-stderr as_user "$site" gather --folder short --full 1m --partitions p100
+    [ "$(job_field "$(cat short/p100.p100-1.id)" TimeLimit)" = 00:06:00 ]
+    scontrol update PartitionName=p100 MaxTime=7-0
+}
+
 @test "install trains, and a submission shows the measured table" {
     gather_more as_user "$site"
     run -0 --separate-stderr "$site" install --folder bench --dry-run

@@ -1,0 +1,1 @@
+/* Slurm 20.11: errors are in errno. */

@@ -1,0 +1,1 @@
+/* Slurm 25.11: errors are in errno. */

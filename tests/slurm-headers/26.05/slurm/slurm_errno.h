@@ -1,0 +1,1 @@
+/* Slurm 26.05: errors are in errno. */
