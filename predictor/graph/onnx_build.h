@@ -165,6 +165,12 @@ int dlt_onnx_layer_node(struct dlt_onnx_build *b);
 int dlt_onnx_plain_node(struct dlt_onnx_build *b);
 int dlt_onnx_attention_node(struct dlt_onnx_build *b);
 int dlt_onnx_fused_node(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *fusion);
+/* Loop and Scan, whose bodies are walked as often as they run: up to DLT_ONNX_TRIPS times. */
+enum { DLT_ONNX_TRIPS = 10000 };
+int dlt_onnx_loop(struct dlt_onnx_build *b);
+int dlt_onnx_scan(struct dlt_onnx_build *b);
+/* Walks a graph within the graph, in the same names; b->node is another one afterwards. */
+int dlt_onnx_walk_inner(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph);
 /* A layer's output in the parts that several families need. */
 int dlt_onnx_dense(struct dlt_onnx_build *b, int x, const struct dlt_onnx_value *weight,
                    const struct dlt_onnx_value *bias, int64_t out_features);

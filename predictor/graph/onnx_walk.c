@@ -73,7 +73,7 @@ static bool told_shape(const struct dlt_onnx_build *b, int name, struct dlt_onnx
 }
 
 /* Reads all its inputs and writes its outputs, each as large as the file says or as its first
- * input. */
+ * input of real numbers. */
 static int unknown_node(struct dlt_onnx_build *b)
 {
     const struct dlt_onnx_node *n = b->node;
@@ -93,11 +93,12 @@ static int unknown_node(struct dlt_onnx_build *b)
         if (input[inputs++] < 0)
             return -1;
     }
-    if (inputs > 0) {
+    for (size_t k = 0; k < inputs; k++) {
         struct dlt_onnx_tensor room;
 
-        first.tensor = input[0];
-        like = *dlt_onnx_shape(b, &first, &room);
+        first.tensor = input[k];
+        if (k == 0 || !dlt_onnx_type_is_real(like.type))
+            like = *dlt_onnx_shape(b, &first, &room);
     }
     for (size_t k = 0; k < n->output_count; k++) {
         struct dlt_onnx_tensor shape = like;
@@ -175,6 +176,16 @@ static int call(struct dlt_onnx_build *b, const struct dlt_onnx_function *fn)
     return status;
 }
 
+int dlt_onnx_walk_inner(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph)
+{
+    if (++b->scope->depth > MOST_CALLS)
+        return dlt_fail(b->error, "graphs nested more than %d deep", MOST_CALLS);
+    if (bind_initializers(b, graph) || walk_graph(b, graph, NULL))
+        return -1;
+    b->scope->depth--;
+    return 0;
+}
+
 /* If: the branch that the condition, if it is known, takes; else the larger one, with a note. */
 static int branch(struct dlt_onnx_build *b)
 {
@@ -196,11 +207,8 @@ static int branch(struct dlt_onnx_build *b)
                          "taken for the longer one",
                          node->name);
     }
-    if (++b->scope->depth > MOST_CALLS)
-        return dlt_fail(b->error, "branches nested more than %d deep", MOST_CALLS);
-    if (bind_initializers(b, graph) || walk_graph(b, graph, NULL))
+    if (dlt_onnx_walk_inner(b, graph))
         return -1;
-    b->scope->depth--;
     b->node = node;
     for (size_t k = 0; k < graph->output_count && k < node->output_count; k++) {
         const struct dlt_onnx_value *out = &b->scope->value[graph->output[k].name];
@@ -289,6 +297,10 @@ static int visit(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph,
         return -1;
     if (!*b->node->domain && strcmp(b->node->op, "If") == 0)
         return branch(b);
+    if (!*b->node->domain && strcmp(b->node->op, "Loop") == 0)
+        return dlt_onnx_loop(b);
+    if (!*b->node->domain && strcmp(b->node->op, "Scan") == 0)
+        return dlt_onnx_scan(b);
     if (note_statistics(b))
         return -1;
     status = known_node(b);

@@ -281,6 +281,64 @@ static void a_branch_is_chosen_by_a_constant_condition(void **state)
     }
 }
 
+/* A loop of dense and relu, or a scan over the first dimension of `steps`. */
+static struct onnx_bytes loop_node(bool scan)
+{
+    struct onnx_bytes node =
+        onnx_node_bytes(scan ? "Scan" : "Loop", scan ? "begin steps" : "trips go begin", "y all",
+                        scan ? "num_scan_inputs=1" : "");
+    struct onnx_bytes body = {0}, attribute = {0};
+
+    if (!scan) {
+        onnx_input(&body, "i", 7, 0);
+        onnx_input(&body, "on", 9, 0);
+    }
+    onnx_input(&body, "h", 1, 4, 8);
+    if (scan)
+        onnx_input(&body, "step", 1, 4, 8);
+    onnx_node(&body, "MatMul", "h w", "product", "");
+    onnx_node(&body, scan ? "Add" : "Relu", scan ? "product step" : "product", "next", "");
+    onnx_text(&body, 2, "body");
+    if (!scan) {
+        onnx_node(&body, "Identity", "on", "still", "");
+        onnx_output(&body, "still");
+    }
+    onnx_output(&body, "next");
+    onnx_output(&body, "product");
+    onnx_text(&attribute, 1, "body");
+    onnx_put(&attribute, 6, &body);
+    onnx_put(&node, 5, &attribute);
+    return node;
+}
+
+/* Three runs of 4 x 8 by 8 x 8 with one weight: its parameters once, its products thrice, and what
+ * the runs give beside one another. */
+static void loops_run_as_often_as_they_say(void **state)
+{
+    (void)state;
+    for (int scan = 0; scan < 2; scan++) {
+        struct onnx_bytes g = {0}, node = loop_node(scan);
+        struct dlt_graph_counts counts;
+        struct dlt_graph *graph;
+
+        onnx_input(&g, "begin", 1, 4, 8);
+        if (scan)
+            onnx_input(&g, "steps", 1, 3, 4, 8);
+        onnx_weights(&g, "w", 8, 8);
+        onnx_ints(&g, "trips", 3);
+        onnx_ints(&g, "go", 1);
+        onnx_put(&g, 1, &node);
+        onnx_output(&g, "y");
+        onnx_output(&g, "all");
+        graph = onnx_build(&g, "", 4);
+        dlt_graph_count(graph, true, &counts);
+        assert_near(counts.total.parameters, 64, 0);
+        assert_near(counts.total.macs, 3.0 * 4 * 8 * 8, 0);
+        assert_shape(&graph->tensor[graph->output[graph->output_count - 1]], 3, 4, 8);
+        dlt_graph_destroy(graph);
+    }
+}
+
 /* A function of the file, called twice: an attribute of the call, names of its own. */
 static void functions_are_walked_in_place(void **state)
 {
@@ -407,6 +465,7 @@ int main(void)
         cmocka_unit_test(a_value_that_others_read_is_not_taken_into_a_layer),
         cmocka_unit_test(an_lstm_has_the_parameters_of_torch),
         cmocka_unit_test(a_branch_is_chosen_by_a_constant_condition),
+        cmocka_unit_test(loops_run_as_often_as_they_say),
         cmocka_unit_test(functions_are_walked_in_place),
         cmocka_unit_test(onnxruntimes_fusions_are_known),
         cmocka_unit_test(what_is_not_known_is_estimated_and_said),

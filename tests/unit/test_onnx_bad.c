@@ -121,6 +121,35 @@ static void names_that_stand_twice_are_refused(void **state)
     refused_graph(&g, "initializer \"w\" is there twice");
 }
 
+/* As often as the data say; a million times; without a body. */
+static void loops_that_cannot_be_walked_are_named(void **state)
+{
+    static const struct {
+        const char *inputs, *expected;
+        int64_t trips;
+    } table[] = {{"count go x", "how often its body runs depends on the data", 1},
+                 {"trips go x", "its body runs more than 10000 times", 1000000},
+                 {"trips go x", "has no body", 3}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        struct onnx_bytes g = {0}, body = {0}, attribute = {0}, node;
+
+        node = onnx_node_bytes("Loop", table[i].inputs, "y", "");
+        onnx_text(&attribute, 1, i < 2 ? "body" : "other");
+        onnx_text(&body, 2, "body");
+        onnx_put(&attribute, 6, &body);
+        onnx_put(&node, 5, &attribute);
+        onnx_input(&g, "x", 1, -1, 3);
+        onnx_input(&g, "count", 7, 1);
+        onnx_ints(&g, "trips", table[i].trips);
+        onnx_ints(&g, "go", 1);
+        onnx_put(&g, 1, &node);
+        onnx_output(&g, "y");
+        refused_graph(&g, table[i].expected);
+    }
+}
+
 static void sizes_out_of_range_are_refused(void **state)
 {
     struct onnx_bytes g = {0}, tensor = {0};
@@ -347,6 +376,7 @@ int main(void)
         cmocka_unit_test(any_flipped_bit_is_refused_or_another_network),
         cmocka_unit_test(cycles_and_values_from_nowhere_are_named),
         cmocka_unit_test(names_that_stand_twice_are_refused),
+        cmocka_unit_test(loops_that_cannot_be_walked_are_named),
         cmocka_unit_test(sizes_out_of_range_are_refused),
         cmocka_unit_test(data_that_do_not_fit_their_shape_are_refused),
         cmocka_unit_test(names_that_are_not_utf8_are_refused),
