@@ -416,6 +416,10 @@ static void memory_follows_precision_optimizer_and_sharding(void **state)
     struct dlt_memory zero1 = memory_of(",optimizer=adam,sharding=zero1", 8);
     struct dlt_memory zero2 = memory_of(",optimizer=adam,sharding=zero2", 8);
     struct dlt_memory fsdp = memory_of(",optimizer=adam,sharding=fsdp", 8);
+    struct dlt_memory zero3 = memory_of(",optimizer=adam,sharding=zero3", 8);
+    struct dlt_memory momentum = memory_of(",optimizer=momentum", 1);
+    struct dlt_memory amp_adam = memory_of(",optimizer=adam,precision=amp-float16", 1);
+    struct dlt_memory pure = memory_of(",optimizer=adam,precision=bfloat16", 1);
     struct dlt_memory recompute = memory_of(",recompute=true", 1);
 
     (void)state;
@@ -426,6 +430,19 @@ static void memory_follows_precision_optimizer_and_sharding(void **state)
     assert_near(zero1.optimizer, 2 * weights / 8, 0);
     assert_near(zero1.gradients, weights, 0);
     assert_near(zero2.gradients, weights / 8, 0);
+    /* Adam in float32: 4 bytes of the weight, 4 of its gradient, 8 of state a parameter. */
+    assert_near(adam.parameters - buffers + adam.gradients + adam.optimizer, 16.0 * 25557032, 0);
+    /* zero3 shards all three; momentum keeps one array, sgd none. */
+    assert_near(zero3.optimizer, 2 * weights / 8, 0);
+    assert_near(zero3.gradients, weights / 8, 0);
+    assert_near(momentum.optimizer, weights, 0);
+    assert_near(zero3.parameters, fsdp.parameters, 0);
+    assert_true(zero3.parameters >= weights / 8);
+    /* amp: float32 weights and state, and half copies of what it casts; batch_norm's stay. */
+    assert_near(amp_adam.optimizer, 2 * weights, 0);
+    assert_true(amp_adam.parameters > 1.49 * weights && amp_adam.parameters < 1.51 * weights);
+    assert_near(pure.parameters + pure.gradients + pure.optimizer, 8.0 * 25557032 + buffers / 2,
+                0.01 * weights);
     assert_true(fsdp.parameters < weights / 4);
     assert_true(half.activations < 0.55 * sgd.activations);
     assert_true(recompute.activations < 0.5 * sgd.activations);
