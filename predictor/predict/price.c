@@ -137,6 +137,48 @@ static bool stand_in(const struct dlt_section *section, struct dlt_record *recor
     return false;
 }
 
+/* Seconds that hardware figures alone give; NaN where there are none. */
+static double roofline(const struct query *q, const struct dlt_record *record)
+{
+    const struct dlt_file_entry *e = q->entry;
+    const double of_peak = 0.5, of_bandwidth = 0.75;
+    bool own_rates = q->device == &e->device;
+    double peak = dlt_device_peak(q->device, (int)record->dtype, (int)record->math, e->threads);
+    double plain = dlt_device_peak(q->device, DLT_FLOAT32, DLT_IEEE, e->threads);
+    double rate = of_peak * peak;
+    double bandwidth =
+        own_rates && e->bytes_s > 0 ? e->bytes_s : of_bandwidth * q->device->memory_bandwidth;
+    /* A clock around whole calls of a framework puts hundreds of microseconds under each. */
+    double floor_s = e->floor_s > 0 ? fmin(e->floor_s, 20e-6) : e->threads > 0 ? 2e-6 : 5e-6;
+    struct dlt_work work;
+
+    if (own_rates && e->flops_s > 0)
+        rate = e->flops_s * (peak > 0 && plain > 0 ? peak / plain : 1);
+    if (peak > 0)
+        rate = fmin(rate, peak); /* transforms save arithmetic that other shapes have to do */
+    /* Matrix units reach less of their data sheet than plain ones, which reach nine tenths: cuBLAS
+     * 83 of 125 TFLOP/s on a V100 (Markidis et al. 2018, arXiv 1803.04014). */
+    if (peak > plain)
+        rate *= 83.0 / 125 / 0.9;
+    dlt_record_work(record, &work);
+    if (!(bandwidth > 0) || (work.flops > 0 && !(rate > 0)))
+        return NAN;
+    return floor_s + fmax(work.flops > 0 ? work.flops / rate : 0, work.bytes / bandwidth);
+}
+
+/* Outside the measured rows the cost model's columns may stand for what nobody measured: half of
+ * the way, in logarithms, to what hardware figures say. */
+static void lean_on_hardware(const struct query *q, const struct dlt_section *section,
+                             const struct dlt_record *record, struct dlt_price *price)
+{
+    double seconds = price->extrapolated > 0 ? roofline(q, record) : NAN;
+
+    if (isfinite(seconds) && known(price))
+        price->seconds =
+            fmax(price->seconds * pow(seconds / price->seconds, 0.5 * price->extrapolated),
+                 section->model.floor_s);
+}
+
 static struct dlt_price direct(const struct query *q, const struct dlt_record *asked,
                                enum dlt_pass pass)
 {
@@ -153,6 +195,7 @@ static struct dlt_price direct(const struct query *q, const struct dlt_record *a
     dlt_section_answer(&section, q->device, stands_in ? &other : &record, &answer);
     price = price_of(&section, &answer);
     price.clock_s = clock_of(q, &section);
+    lean_on_hardware(q, &section, stands_in ? &other : &record, &price);
     if (!stands_in || !known(&price))
         return price;
     dlt_record_work(&record, &work);
@@ -441,33 +484,6 @@ void dlt_entry_price(const struct dlt_profile *profile, size_t entry,
                             .device = &profile->entry[entry].device};
 
     *price = own(&q, record);
-}
-
-/* Seconds that hardware figures alone give; NaN where there are none. */
-static double roofline(const struct query *q, const struct dlt_record *record)
-{
-    const struct dlt_file_entry *e = q->entry;
-    const double of_peak = 0.5, of_bandwidth = 0.75;
-    bool own_rates = q->device == &e->device;
-    double peak = dlt_device_peak(q->device, (int)record->dtype, (int)record->math, e->threads);
-    double plain = dlt_device_peak(q->device, DLT_FLOAT32, DLT_IEEE, e->threads);
-    double rate = of_peak * peak;
-    double bandwidth =
-        own_rates && e->bytes_s > 0 ? e->bytes_s : of_bandwidth * q->device->memory_bandwidth;
-    /* A clock around whole calls of a framework puts hundreds of microseconds under each. */
-    double floor_s = e->floor_s > 0 ? fmin(e->floor_s, 20e-6) : e->threads > 0 ? 2e-6 : 5e-6;
-    struct dlt_work work;
-
-    if (own_rates && e->flops_s > 0)
-        rate = e->flops_s * (peak > 0 && plain > 0 ? peak / plain : 1);
-    /* Matrix units reach less of their data sheet than plain ones, which reach nine tenths: cuBLAS
-     * 83 of 125 TFLOP/s on a V100 (Markidis et al. 2018, arXiv 1803.04014). */
-    if (peak > plain)
-        rate *= 83.0 / 125 / 0.9;
-    dlt_record_work(record, &work);
-    if (!(bandwidth > 0) || (work.flops > 0 && !(rate > 0)))
-        return NAN;
-    return floor_s + fmax(work.flops > 0 ? work.flops / rate : 0, work.bytes / bandwidth);
 }
 
 /* From a section of another dtype or math mode, scaled as hardware figures scale. */
