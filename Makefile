@@ -4,6 +4,7 @@
 #   make check                  unit and command-line tests
 #   make bench                  speed and memory of the parts, as ratios and counts
 #   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
+#   make cuda                   the CUDA backend, where a toolkit with cuDNN 9 is (CUDA_HOME)
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
 #   make install PREFIX= DESTDIR= [SLURM_PLUGIN_DIR=]
 #   make uninstall
@@ -188,8 +189,9 @@ $(HOST_CUDA)/dlbench: $(BUILD)/dlbench
 	@mkdir -p $(@D)
 	cp $< $@
 endif
-.PHONY: cuda cuda-tests
+.PHONY: cuda cuda-objects cuda-tests
 cuda: $(CUDA_BACKENDS)
+cuda-objects: $(if $(CUDA_BACKENDS),$(CUDA_SOURCES:%.c=$(BUILD)/cuda$(or $(CUDA_VERSION),12)/%.o))
 
 # Mapped into every sbatch and into root's daemons: libc and nothing else.
 $(BUILD)/spank_dltime.so: $(SPANK_OBJ) plugin/spank/spank_dltime.map
@@ -267,10 +269,16 @@ check: all unit
 
 # clang-tidy with the flags of the build, a file at a time, so that -j helps and only changes count.
 SOURCES := $(shell find predictor bench plugin tests -name '*.c')
+ifeq ($(and $(CUDA_VERSION),$(CUDNN_INCLUDE)),)
+SOURCES := $(filter-out bench/cuda/% tests/cuda/%,$(SOURCES))
+endif
+CUDA_INCLUDES := $(if $(CUDA_VERSION),-isystem $(CUDA_HOME)/include) \
+	$(if $(CUDNN_INCLUDE),-isystem $(CUDNN_INCLUDE)) -Ibench/cuda
 HEADERS := $(shell find predictor bench plugin tests -name '*.h')
 $(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy
 	@mkdir -p $(@D)
-	@said=$$(clang-tidy --quiet $< -- $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(PATHS) 2>&1) || \
+	@said=$$(clang-tidy --quiet $< -- $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(PATHS) \
+		$(if $(findstring /cuda/,$<),$(CUDA_INCLUDES)) 2>&1) || \
 		{ echo "$$said"; exit 1; }
 	@touch $@
 tidy: $(SOURCES:%.c=$(BUILD)/tidy/%.ok)
@@ -307,6 +315,8 @@ install: all
 	ln -sf $(SONAME) $(DESTDIR)$(libdir)/libdltime.so
 	$(INSTALL) -m 644 $(BUILD)/libdltime.a $(DESTDIR)$(libdir)
 	$(INSTALL) -m 755 $(BUILD)/advise.so $(BUILD)/backend_onednn.so $(DESTDIR)$(libdir)/dltime
+	for f in $(wildcard $(BUILD)/backend_cuda*.so); do \
+		$(INSTALL) -m 755 $$f $(DESTDIR)$(libdir)/dltime || exit 1; done
 	$(INSTALL) -m 755 $(BUILD)/dltime-snapshot $(DESTDIR)$(libexecdir)/dltime
 	sed -e 's|^parts=@.*|parts=$(libexecdir)/dltime/site|' \
 		-e 's|^sysconf=@.*|sysconf=$(sysconfdir)/dltime|' scripts/site >$(BUILD)/dltime-site
