@@ -158,11 +158,19 @@ struct dlt_onnx_value dlt_onnx_of(const struct dlt_onnx_tensor *constant, bool l
 double dlt_onnx_element(const struct dlt_onnx_tensor *t, int64_t i);
 void dlt_onnx_set_element(struct dlt_onnx_tensor *t, int64_t i, double real, int64_t integer);
 
+/* The k-th input as a tensor; it has to be there. */
+int dlt_onnx_needed(struct dlt_onnx_build *b, size_t k);
+/* Binds the first output to an operator of ours without attributes: 1, or -1 failed. */
+int dlt_onnx_add_named(struct dlt_onnx_build *b, const char *op, const int *input, size_t inputs);
+/* The default one, or onnxruntime's. */
+bool dlt_onnx_known_domain(const char *domain);
+
 /* Each handles a node, if it is one of its own: 1 done, 0 not mine, -1 failed. */
 int dlt_onnx_fold(struct dlt_onnx_build *b);
 int dlt_onnx_move(struct dlt_onnx_build *b);
 int dlt_onnx_layer_node(struct dlt_onnx_build *b);
 int dlt_onnx_plain_node(struct dlt_onnx_build *b);
+int dlt_onnx_copy_node(struct dlt_onnx_build *b);
 int dlt_onnx_attention_node(struct dlt_onnx_build *b);
 int dlt_onnx_fused_node(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *fusion);
 /* Loop and Scan, whose bodies are walked as often as they run: up to DLT_ONNX_TRIPS times. */

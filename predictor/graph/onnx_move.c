@@ -3,106 +3,8 @@
  * tensors another node of ours is made. */
 #include <string.h>
 
-#include "graph/onnx_build.h"
+#include "graph/onnx_view.h"
 #include "graph/op.h"
-
-/* Which element of the input each element of the output is: offset + sum of place x stride. */
-struct view {
-    struct dlt_onnx_tensor shape;
-    int64_t stride[DLT_RANK], offset;
-};
-
-static void contiguous(const struct dlt_onnx_tensor *t, int64_t stride[DLT_RANK])
-{
-    int64_t step = 1;
-
-    for (int d = t->rank; d-- > 0; step *= t->dim[d])
-        stride[d] = step;
-}
-
-static struct view whole(const struct dlt_onnx_tensor *t)
-{
-    struct view v = {.shape = {.name = -1, .type = t->type, .rank = t->rank, .count = t->count}};
-
-    memcpy(v.shape.dim, t->dim, sizeof t->dim);
-    contiguous(t, v.stride);
-    return v;
-}
-
-static int recount(struct dlt_onnx_build *b, struct dlt_onnx_tensor *t)
-{
-    t->count = 1;
-    for (int d = 0; d < t->rank; d++)
-        if (t->dim[d] < 0 || t->dim[d] > INT32_MAX ||
-            __builtin_mul_overflow(t->count, t->dim[d], &t->count) || t->count > INT64_C(1) << 53)
-            return dlt_fail(b->error, "a size of %lld, or more than 2^53 elements",
-                            (long long)t->dim[d]);
-    return 0;
-}
-
-static uint64_t mix(uint64_t key, uint64_t more)
-{
-    key = (key ^ more) * 0x9e3779b97f4a7c15U;
-    return (key ^ key >> 29) | 1;
-}
-
-static int64_t place_of(const struct view *v, int64_t i)
-{
-    int64_t at = v->offset;
-
-    for (int d = v->shape.rank; d-- > 0; i /= v->shape.dim[d])
-        at += i % v->shape.dim[d] * v->stride[d];
-    return at;
-}
-
-static int bind_constant(struct dlt_onnx_build *b, size_t k, const struct dlt_onnx_value *in,
-                         const struct view *v)
-{
-    const struct dlt_onnx_tensor *x = in->constant;
-    bool known = x->ints || x->reals;
-    struct dlt_onnx_tensor *out = dlt_onnx_constant(b, x->type, v->shape.rank, v->shape.dim, known);
-    struct dlt_onnx_value value = dlt_onnx_of(out, in->literal);
-
-    if (!out)
-        return -1;
-    for (int64_t i = 0; (out->ints || out->reals) && i < out->count; i++) {
-        int64_t at = place_of(v, i);
-
-        dlt_onnx_set_element(out, i, dlt_onnx_element(x, at), x->ints ? x->ints[at] : 0);
-    }
-    return dlt_onnx_bind_value(b, k, &value);
-}
-
-/* part: the output is some of the input's elements, so that as a parameter it is another one. */
-static int bind_view(struct dlt_onnx_build *b, size_t k, struct dlt_onnx_value *in,
-                     const struct view *v, enum dlt_onnx_given given, bool part)
-{
-    struct dlt_onnx_tensor room;
-    const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct dlt_onnx_value value = *in;
-    bool same = v->shape.rank == x->rank && !part && given != DLT_ONNX_GIVEN_PERMUTE;
-    int tensor;
-
-    for (int d = 0; same && d < x->rank; d++)
-        same = v->shape.dim[d] == x->dim[d];
-    if (same)
-        return dlt_onnx_bind_value(b, k, &value);
-    if (in->kind == DLT_ONNX_CONSTANT)
-        return bind_constant(b, k, in, v);
-    if (in->kind == DLT_ONNX_PARAMETER && v->shape.count <= x->count) {
-        value.constant = dlt_onnx_constant(b, x->type, v->shape.rank, v->shape.dim, false);
-        value.tensor = -1;
-        if (part && v->shape.count < x->count) {
-            value.key = mix(mix(in->key, (uint64_t)v->offset), (uint64_t)v->shape.count);
-            for (int d = 0; d < v->shape.rank; d++)
-                value.key = mix(value.key, (uint64_t)v->shape.dim[d]);
-        }
-        return value.constant ? dlt_onnx_bind_value(b, k, &value) : -1;
-    }
-    tensor = dlt_onnx_tensor(b, in);
-    return tensor < 0 ? -1
-                      : dlt_onnx_bind(b, k, dlt_onnx_add_given(b, given, &v->shape, &tensor, 1));
-}
 
 /* ---- Reshape and the like ---- */
 
@@ -158,7 +60,7 @@ static int reshaped(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
     }
     if (open >= 0)
         to->dim[open] = product > 0 ? x->count / product : 0;
-    if (recount(b, to))
+    if (dlt_onnx_recount(b, to))
         return -1;
     if (to->count != x->count)
         return dlt_fail(b->error, "%lld elements do not make a shape of %lld", (long long)x->count,
@@ -172,7 +74,7 @@ static int move_reshape(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     bool zero = dlt_onnx_integer(b, "allowzero", 0) != 0;
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     struct dlt_onnx_ints dims;
     int found = dlt_onnx_list_or_input(b, "shape", 1, &dims);
 
@@ -188,15 +90,15 @@ static int move_reshape(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
         rescale(b, x, &v.shape);
     if (reshaped(b, x, &v.shape))
         return -1;
-    contiguous(&v.shape, v.stride);
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
+    dlt_onnx_strides(&v.shape, v.stride);
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
 }
 
 static int move_flatten(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     int64_t axis = dlt_onnx_integer(b, "axis", 1);
 
     if (axis < -x->rank || axis > x->rank)
@@ -207,17 +109,17 @@ static int move_flatten(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     v.shape.dim[0] = v.shape.dim[1] = 1;
     for (int d = 0; d < x->rank; d++)
         v.shape.dim[d >= axis] *= x->dim[d];
-    contiguous(&v.shape, v.stride);
-    if (recount(b, &v.shape))
+    dlt_onnx_strides(&v.shape, v.stride);
+    if (dlt_onnx_recount(b, &v.shape))
         return -1;
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
 }
 
 static int move_squeeze(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     bool away[DLT_RANK] = {false};
     struct dlt_onnx_ints axes;
     int found = dlt_onnx_list_or_input(b, "axes", 1, &axes), axis;
@@ -233,15 +135,15 @@ static int move_squeeze(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     for (int d = 0; d < x->rank; d++)
         if (found ? !away[d] : x->dim[d] != 1)
             v.shape.dim[v.shape.rank++] = x->dim[d];
-    contiguous(&v.shape, v.stride);
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
+    dlt_onnx_strides(&v.shape, v.stride);
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
 }
 
 static int move_unsqueeze(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     bool fresh[DLT_RANK] = {false};
     struct dlt_onnx_ints axes;
     int axis, from = 0;
@@ -260,15 +162,15 @@ static int move_unsqueeze(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     }
     for (int d = 0; d < v.shape.rank; d++)
         v.shape.dim[d] = fresh[d] ? 1 : x->dim[from++];
-    contiguous(&v.shape, v.stride);
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
+    dlt_onnx_strides(&v.shape, v.stride);
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_RESHAPE, false) ? -1 : 1;
 }
 
 static int move_transpose(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     struct dlt_onnx_ints perm;
     unsigned seen = 0;
 
@@ -289,7 +191,7 @@ static int move_transpose(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
             step *= x->dim[i];
         v.stride[d] = step;
     }
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_PERMUTE, false) ? -1 : 1;
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_PERMUTE, false) ? -1 : 1;
 }
 
 static int move_expand(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
@@ -297,7 +199,7 @@ static int move_expand(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     const struct dlt_onnx_value *target = dlt_onnx_input(b, 1);
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     struct dlt_onnx_ints dims;
     int shift;
 
@@ -321,9 +223,9 @@ static int move_expand(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     }
     for (int d = v.shape.rank; d-- > 0;)
         v.stride[d] = d < shift || x->dim[d - shift] == 1 ? 0 : v.stride[d - shift];
-    if (recount(b, &v.shape))
+    if (dlt_onnx_recount(b, &v.shape))
         return -1;
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_EXPAND, false) ? -1 : 1;
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_EXPAND, false) ? -1 : 1;
 }
 
 static int move_identity(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
@@ -370,7 +272,7 @@ static int move_slice(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     struct dlt_onnx_ints starts, ends, axes, steps;
 
     if (dlt_onnx_list_or_input(b, "starts", 1, &starts) <= 0 ||
@@ -395,9 +297,10 @@ static int move_slice(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
         if (v.shape.dim[axis] > 1)
             v.stride[axis] *= step;
     }
-    if (recount(b, &v.shape))
+    if (dlt_onnx_recount(b, &v.shape))
         return -1;
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_SLICE, v.shape.count != x->count) ? -1 : 1;
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_SLICE, v.shape.count != x->count) ? -1
+                                                                                             : 1;
 }
 
 /* The sizes of the outputs of Split. */
@@ -426,7 +329,7 @@ static int move_split(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
     size_t parts = b->node->output_count;
     int64_t *sizes;
     int axis, status;
@@ -441,7 +344,8 @@ static int move_split(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
         return status;
     for (size_t i = 0; i < parts; i++) {
         v.shape.dim[axis] = sizes[i];
-        if (recount(b, &v.shape) || bind_view(b, i, in, &v, DLT_ONNX_GIVEN_SLICE, parts > 1))
+        if (dlt_onnx_recount(b, &v.shape) ||
+            dlt_onnx_bind_view(b, i, in, &v, DLT_ONNX_GIVEN_SLICE, parts > 1))
             return -1;
         v.offset += sizes[i] * v.stride[axis];
     }
@@ -463,7 +367,7 @@ static int gathered(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
         out->dim[axis + d] = at->dim[d];
     for (int d = axis + 1; d < x->rank; d++)
         out->dim[d + at->rank - 1] = x->dim[d];
-    return recount(b, out);
+    return dlt_onnx_recount(b, out);
 }
 
 static int gather_constant(struct dlt_onnx_build *b, const struct dlt_onnx_value *in,
@@ -502,7 +406,7 @@ static int gather_one(struct dlt_onnx_build *b, struct dlt_onnx_value *in, int64
 {
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
-    struct view v = whole(x);
+    struct dlt_onnx_view v = dlt_onnx_view_whole(x);
 
     index += index < 0 ? x->dim[axis] : 0;
     if (index < 0 || index >= x->dim[axis])
@@ -512,7 +416,7 @@ static int gather_one(struct dlt_onnx_build *b, struct dlt_onnx_value *in, int64
     for (int d = axis; d < x->rank - 1; d++)
         v.stride[d] = v.stride[d + 1];
     v.shape = *shape;
-    return bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_SLICE, x->dim[axis] > 1) ? -1 : 1;
+    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_SLICE, x->dim[axis] > 1) ? -1 : 1;
 }
 
 static int embed(struct dlt_onnx_build *b, const struct dlt_onnx_value *in, int indices)

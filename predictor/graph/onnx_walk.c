@@ -254,8 +254,8 @@ static int check_inputs(struct dlt_onnx_build *b, const struct dlt_onnx_graph *g
 static int known_node(struct dlt_onnx_build *b)
 {
     static int (*const handlers[])(struct dlt_onnx_build *) = {
-        dlt_onnx_fold, dlt_onnx_move, dlt_onnx_layer_node, dlt_onnx_plain_node,
-        dlt_onnx_attention_node};
+        dlt_onnx_fold,       dlt_onnx_move,      dlt_onnx_layer_node,
+        dlt_onnx_plain_node, dlt_onnx_copy_node, dlt_onnx_attention_node};
     int status = 0;
 
     for (size_t i = 0; status == 0 && i < sizeof handlers / sizeof *handlers; i++)
