@@ -357,6 +357,196 @@ static void auto_chooses_the_shortest_run_if_no_partition_is_given(void **state)
     assert_near(cluster->decision.limit_s, 70 * hour, 0);
 }
 
+/* Prices so that the slowest is the cheapest: 14 h, 32 h, 60 h on two devices. */
+static void cost_takes_the_cheapest_run(void **state)
+{
+    struct cluster *cluster = *state;
+
+    cluster->modes.partition = DLT_PARTITION_AUTO_COST;
+    cluster->candidate[A100].price = 10;
+    cluster->candidate[V100].price = 2;
+    cluster->candidate[P100].price = 1;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, P100);
+    assert_true(says(cluster, "partition set to p100: the cheapest run, 120"));
+    assert_near(cluster->decision.limit_s, 70 * hour, 0);
+    /* Without a price it cannot be the cheapest. */
+    cluster->candidate[P100].price = NAN;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, V100);
+    /* The site's objective stands in where the user names none. */
+    cluster->modes.partition = DLT_PARTITION_AUTO;
+    cluster->config.objective = DLT_OBJECTIVE_COST;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, V100);
+}
+
+static void finish_takes_start_and_run_together(void **state)
+{
+    struct cluster *cluster = *state;
+
+    cluster->modes.partition = DLT_PARTITION_AUTO_FINISH;
+    cluster->candidate[A100].start_s = 20 * hour;
+    cluster->candidate[V100].start_s = 1 * hour;
+    cluster->candidate[P100].start_s = 0;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, DLT_NOWHERE);
+    assert_true(warns(cluster));
+    cluster->config.ask_start = true;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, V100);
+    assert_true(says(cluster, "in about 1 d 9 h"));
+    /* Nobody answered in time. */
+    for (int i = 0; i < 3; i++)
+        cluster->candidate[i].start_s = NAN;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, DLT_NOWHERE);
+    assert_true(warns(cluster));
+}
+
+static void the_shortlist_has_three_of_the_shortest_runs(void **state)
+{
+    struct cluster *cluster = *state;
+    struct dlt_candidate many[5];
+    size_t index[DLT_SHORTLIST];
+
+    for (int i = 0; i < 3; i++)
+        many[i] = cluster->candidate[i];
+    many[3] = partition("h100", 5 * hour, 6 * hour);
+    many[4] = partition("k80", 100 * hour, 120 * hour);
+    assert_int_equal(dlt_shortlist(&cluster->config, &cluster->request, many, 5, index), 3);
+    assert_int_equal(index[0], 3);
+    assert_int_equal(index[1], A100);
+    assert_int_equal(index[2], V100);
+    many[3].up = false;
+    many[A100].access = DLT_ACCESS_UNSURE;
+    assert_int_equal(dlt_shortlist(&cluster->config, &cluster->request, many, 5, index), 3);
+    assert_int_equal(index[0], V100);
+    assert_int_equal(dlt_shortlist(&cluster->config, &cluster->request, many, 0, index), 0);
+}
+
+static void a_partition_of_mixed_nodes_counts_by_its_slowest_kind(void **state)
+{
+    struct cluster *cluster = *state;
+
+    /* One partition, a100 and p100 side by side. */
+    cluster->candidate[A100] = partition("mixed", 14 * hour, 16 * hour);
+    cluster->candidate[V100] = partition("mixed", 60 * hour, 70 * hour);
+    cluster->candidate[P100] = partition("v100", 32 * hour, 37 * hour);
+    cluster->candidate[P100].is_default = true;
+    decide(cluster);
+    assert_int_equal(cluster->decision.better, DLT_NOWHERE);
+    cluster->modes.partition = DLT_PARTITION_AUTO;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, P100);
+    cluster->candidate[V100].job_s = 20 * hour;
+    decide(cluster);
+    assert_int_equal(cluster->decision.chosen, V100);
+}
+
+/* What keeps another partition from being named and from being chosen. */
+static void nobody_is_sent_where_he_may_not_go(void **state)
+{
+    static const struct {
+        enum dlt_access access;
+        const char *bound;
+        bool named, chosen;
+    } cases[] = {
+        {DLT_ACCESS_OPEN, NULL, true, true},
+        {DLT_ACCESS_UNSURE, NULL, true, false},
+        {DLT_ACCESS_CLOSED, NULL, false, false},
+        {DLT_ACCESS_OPEN, "--nodelist", false, false},
+    };
+    struct cluster *cluster = *state;
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cluster->candidate[A100].access = cases[i].access;
+        cluster->request.bound = cases[i].bound;
+        cluster->modes.partition = DLT_PARTITION_SUGGEST;
+        decide(cluster);
+        assert_int_equal(cluster->decision.better, cases[i].named ? A100 : DLT_NOWHERE);
+        assert_int_equal(cluster->decision.action, DLT_SET);
+        cluster->modes.partition = DLT_PARTITION_AUTO;
+        decide(cluster);
+        assert_int_equal(cluster->decision.chosen == A100, cases[i].chosen);
+    }
+}
+
+static void a_job_that_goes_elsewhere_is_only_warned(void **state)
+{
+    struct cluster *cluster = *state;
+
+    cluster->request.elsewhere = "--clusters";
+    decide(cluster);
+    assert_int_equal(cluster->decision.action, DLT_LEAVE);
+    assert_int_equal(cluster->decision.line_count, 1);
+    assert_true(says(cluster, "nothing is set, because --clusters is given"));
+}
+
+static void the_mends_have_figures(void **state)
+{
+    struct cluster *cluster = *state;
+
+    cluster->candidate[V100].max_time_s = day;
+    decide(cluster);
+    assert_int_equal(cluster->decision.too_long, V100);
+    /* 32 hours in pieces of 24. */
+    assert_true(says(cluster, "requeue (2 runs), or take more GPUs"));
+    cluster->candidate[V100].more_devices = 4;
+    cluster->candidate[V100].more_job_s = 17 * hour;
+    decide(cluster);
+    assert_true(says(cluster, "or take 4 GPUs (about 17:00:00)"));
+
+    cluster->candidate[V100].max_time_s = 7 * day;
+    cluster->candidate[V100].fits = DLT_FITS_NO;
+    decide(cluster);
+    assert_int_equal(cluster->decision.too_large, V100);
+    assert_true(says(cluster, "take a smaller batch with accumulate="));
+    assert_true(says(cluster, "devices of a100 have"));
+    cluster->candidate[V100].fitting_batch = 64;
+    cluster->candidate[V100].fitting_accumulate = 4;
+    decide(cluster);
+    assert_true(says(cluster, "batch=64,accumulate=4 fits"));
+}
+
+/* Each combination of what is asked, what is given and what the estimate is worth. */
+static void the_whole_table(void **state)
+{
+    enum { NONE, SHORT, LONG, UNLIMITED, GIVEN };
+    struct cluster *cluster = *state;
+    const double times[GIVEN] = {NAN, 10 * hour, 5 * day, INFINITY};
+
+    for (int mode = 0; mode < DLT_TIME_MODES; mode++)
+        for (int given = 0; given < GIVEN; given++)
+            for (int basis = DLT_BASIS_COST_MODEL; basis <= DLT_BASIS_MEASURED; basis++)
+                for (int unknown = 0; unknown < 2; unknown++)
+                    for (int off = 0; off < 2; off++)
+                        for (int over = 0; over < 2; over++) {
+                            bool settable = mode == DLT_TIME_SET && given == NONE &&
+                                            basis >= DLT_BASIS_ADAPTED && !unknown && !off && !over;
+
+                            cluster->modes.time = (enum dlt_time_mode)mode;
+                            cluster->request.time_s = times[given];
+                            cluster->candidate[V100].basis = (enum dlt_basis)basis;
+                            cluster->candidate[V100].limit_unknown = unknown;
+                            cluster->candidate[V100].max_time_s = over ? day : 7 * day;
+                            cluster->candidate[V100].p_over_time = given == SHORT ? 1 : 0;
+                            cluster->request.hands_off = off ? "--deadline" : NULL;
+                            decide(cluster);
+                            assert_int_equal(cluster->decision.action == DLT_SET, settable);
+                            if (mode == DLT_TIME_OFF || given != NONE || over)
+                                assert_int_equal(cluster->decision.action, DLT_LEAVE);
+                            else if (!settable)
+                                assert_int_equal(cluster->decision.action, DLT_SUGGEST);
+                            /* Whatever is wrong is said, and only that is a warning. */
+                            assert_int_equal(
+                                warns(cluster),
+                                mode != DLT_TIME_OFF &&
+                                    (given == SHORT || (given == NONE && (off || over))));
+                            assert_true(cluster->decision.line_count > 0);
+                        }
+}
+
 static void an_unknown_length_leaves_the_limit_and_says_what_is_missing(void **state)
 {
     struct cluster *cluster = *state;
@@ -436,6 +626,14 @@ int main(void)
         CASE(a_partition_without_room_is_not_recommended),
         CASE(a_small_difference_is_not_worth_a_word),
         CASE(auto_chooses_the_shortest_run_if_no_partition_is_given),
+        CASE(cost_takes_the_cheapest_run),
+        CASE(finish_takes_start_and_run_together),
+        CASE(the_shortlist_has_three_of_the_shortest_runs),
+        CASE(a_partition_of_mixed_nodes_counts_by_its_slowest_kind),
+        CASE(nobody_is_sent_where_he_may_not_go),
+        CASE(a_job_that_goes_elsewhere_is_only_warned),
+        CASE(the_mends_have_figures),
+        CASE(the_whole_table),
         CASE(an_unknown_length_leaves_the_limit_and_says_what_is_missing),
         CASE(a_partition_that_cannot_run_the_job_is_said),
         CASE(a_rehearsal_says_what_would_be_done),
