@@ -495,18 +495,20 @@ int dlt_profile_target(const struct dlt_profile *p, const char *device, int thre
                        enum dlt_framework framework, struct dlt_target *target,
                        struct dlt_error *error)
 {
-    const struct dlt_file_entry *entry;
+    const struct dlt_file_entry *entry, *general;
     const struct dlt_device *known;
 
     if (!device && !is_of_one_device(p))
         return no_such_device(p, NULL, error);
     entry = best_entry(p, device, threads, framework);
-    known = entry ? NULL : dlt_catalogue_find(device);
-    if (known) /* an alias that only the catalogue has */
+    known = device ? dlt_catalogue_find(device) : NULL;
+    if (!entry && known) /* an alias that only the catalogue has */
         entry = best_entry(p, known->name, threads, framework);
-    target->device = entry ? &entry->device : known;
-    if (!entry && known)
-        entry = general_entry(p, framework);
+    general = known ? general_entry(p, framework) : NULL;
+    if (general && (!entry || (!dlt_profile_is_of(p, (size_t)(entry - p->entry), framework) &&
+                               dlt_profile_is_of(p, (size_t)(general - p->entry), framework))))
+        entry = general;
+    target->device = entry == general ? known : &entry->device;
     if (!entry)
         return no_such_device(p, device, error);
     target->entry = (size_t)(entry - p->entry);

@@ -31,10 +31,10 @@ struct dlt_target {
 };
 
 /*
- * The target for a device name: the entry that measured it (as dlt_profile_find; of several
- * softwares the framework's), else the general entry with the hardware features that the catalogue
- * (device/catalogue.h, to be filled by the program) has of that name. Where there is neither, the
- * error lists what the profile has.
+ * The target for a device name: the entry that measured it under the framework, else the general
+ * entry of that framework with the hardware features that the catalogue (device/catalogue.h, to be
+ * filled by the program) has of the name, else an entry that measured it under another framework,
+ * else any general one. Where there is none, the error lists what the profile has.
  */
 int dlt_profile_target(const struct dlt_profile *profile, const char *device, int threads,
                        enum dlt_framework framework, struct dlt_target *target,

@@ -2,9 +2,9 @@
  * shipped.h - the profiles that dltime ships or a site installs, by the device they answer for.
  *
  * They lie in profiles/ below the data folder. Where nobody names a profile, the one that answers
- * best for a device is taken: one that measured the device under the asked framework; one that
- * measured it under another; one that is general and has the hardware features of the catalogue.
- * Of equals, the newest.
+ * best for a device is taken: one that measured the device under the asked framework; one that is
+ * general, of that framework, with the hardware features of the catalogue; one that measured the
+ * device under another framework; any general one. Of equals, the newest.
  */
 #ifndef DLT_PREDICT_SHIPPED_H
 #define DLT_PREDICT_SHIPPED_H
