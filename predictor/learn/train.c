@@ -233,7 +233,7 @@ static bool of_several_devices(const struct dlt_corpus *corpus)
 /* Of many rows an even share, so that a dozen files are learned in minutes. Keeps the order. */
 static size_t thin_out(const struct dlt_row **row, size_t count)
 {
-    const size_t most = 16000;
+    const size_t most = 20000;
 
     for (size_t r = 0; r < most && count > most; r++)
         row[r] = row[r * count / most];
