@@ -57,6 +57,7 @@ struct bench_options {
     const int *cpus;     /* CPUs to run on, one thread on each */
     int threads;         /* how many there are */
     double memory_bytes; /* what layers may take in all */
+    bool find;           /* choose algorithms by measuring them, where the library can */
     bool touch; /* touch memory before its first use, so that no measurement pays for page faults */
     uint64_t seed;
 };

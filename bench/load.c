@@ -197,6 +197,7 @@ int bench_session_open(const struct bench_session_options *options, struct bench
 {
     struct bench_options open = {.device = options->device,
                                  .memory_bytes = options->memory_bytes,
+                                 .find = options->find,
                                  .touch = options->touch,
                                  .seed = options->seed};
     const char *name;
@@ -217,6 +218,7 @@ int bench_session_open(const struct bench_session_options *options, struct bench
     session->threads = session->backend->device_memory ? 0 : session->cpus.count;
     if (!(open.memory_bytes > 0))
         open.memory_bytes = default_memory(session->backend, options);
+    session->memory_bytes = open.memory_bytes;
     if (session->backend->open(&open, &session->context, error))
         return -1;
     session->backend->describe(session->context, &session->device, &session->software);

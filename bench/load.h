@@ -12,7 +12,8 @@ struct bench_session {
     const struct dlbench_backend *backend;
     struct bench_context *context;
     struct bench_cpus cpus;
-    int threads; /* that layers run on; 0 on a device of its own, such as a GPU */
+    double memory_bytes; /* what layers may take */
+    int threads;         /* that layers run on; 0 on a device of its own, such as a GPU */
     struct dlt_device device;
     struct dlt_software software;
 };
@@ -22,7 +23,7 @@ struct bench_session_options {
     int device, threads;      /* threads 0: all CPUs that the process may use */
     double memory_bytes;      /* 0: as below, or 80 % of what a device of its own has free */
     double host_memory_bytes; /* 0: half of what is free */
-    bool touch;
+    bool find, touch;         /* see struct bench_options */
     uint64_t seed;
 };
 

@@ -12,7 +12,7 @@
 #include "summary.h"
 #include "timer.h"
 
-enum { OPTION_OPS = 256, OPTION_RESUME, OPTION_QUICK, OPTION_PROFILE };
+enum { OPTION_OPS = 256, OPTION_RESUME, OPTION_FIND, OPTION_QUICK, OPTION_PROFILE };
 
 static const struct option long_options[] = {
     BENCH_OPTIONS_COMMON,
@@ -21,6 +21,7 @@ static const struct option long_options[] = {
     {"time-budget", required_argument, NULL, 't'},
     {"resume", no_argument, NULL, OPTION_RESUME},
     {"quick", no_argument, NULL, OPTION_QUICK},
+    {"find", no_argument, NULL, OPTION_FIND},
     {"profile", required_argument, NULL, OPTION_PROFILE},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -42,6 +43,7 @@ static const char help[] =
     "  --ops LIST            operators, as conv2d,dense (default: all)\n"
     "  --seed N              another choice of configurations (default 1)\n"
     "  --device N            device of the backend (default 0)\n"
+    "  --find                cuda: convolutions' algorithms by measuring, not by heuristics\n"
     "  --threads N           CPU threads (default: the CPUs that this process may use)\n"
     "  --memory MIB          memory for tensors (default: 512, or 8 caches if that is more)\n"
     "  --json                one object instead of the table\n"
@@ -76,6 +78,9 @@ static int read_option(struct request *request, int option)
         return -1;
     case OPTION_OPS:
         request->sampler.ops = optarg;
+        return -1;
+    case OPTION_FIND:
+        request->common.session.find = true;
         return -1;
     case OPTION_RESUME:
         request->resume = true;
@@ -203,7 +208,7 @@ static int prepare(struct request *request, struct bench_runner *runner, double 
     /* Of a quick run's time: configurations that tell most, and where operators end. */
     const double telling = 0.7, operators = 0.85;
 
-    request->sampler.threads = runner->session->cpus.count;
+    request->sampler.threads = runner->session->threads;
     set_limits(request, header);
     if (bench_sampler_create(&request->sampler, &runner->sampler, error))
         return -1;
@@ -212,7 +217,7 @@ static int prepare(struct request *request, struct bench_runner *runner, double 
             .peak =
                 dlt_device_peak(&header->device, DLT_FLOAT32, DLT_IEEE, request->sampler.threads),
             .most_macs = 8 * request->sampler.most_macs,
-            .most_bytes = request->common.session.memory_bytes / 2,
+            .most_bytes = runner->session->memory_bytes / 2,
             .threads = request->sampler.threads};
 
         if (bench_quick_create(&options, quick, error))
@@ -244,7 +249,7 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     describe(runner->session, &header);
     if (header.device.memory_bandwidth == 0)
         header.device.memory_bandwidth =
-            bench_runner_bandwidth(runner->session, request->common.session.memory_bytes);
+            bench_runner_bandwidth(runner->session, runner->session->memory_bytes);
     if (bench_output_open(request->common.output,
                           request->resume ? BENCH_OUTPUT_RESUME : BENCH_OUTPUT_NEW, &header,
                           &runner->output, error))
@@ -301,11 +306,10 @@ int dlbench_run(int argc, char **argv)
         return bench_usage("run", "--ops: %s", error.text);
     bench_signals_catch();
     request.common.session.touch = true;
-    if (request.common.session.memory_bytes == 0)
-        request.common.session.memory_bytes = default_memory();
+    request.common.session.host_memory_bytes = default_memory();
     status = bench_session_open(&request.common.session, &session, &error);
     if (status == 0) {
-        peak = dlt_device_peak(&session.device, DLT_FLOAT32, DLT_IEEE, session.cpus.count);
+        peak = dlt_device_peak(&session.device, DLT_FLOAT32, DLT_IEEE, session.threads);
         cpus = session.cpus;
         status = measure(&request, &runner, start_s, &error);
     }

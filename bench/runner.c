@@ -51,6 +51,7 @@ static void add_circumstances(struct bench_runner *runner, const struct bench_la
     row->disturbed = row->disturbed || now.disturbed;
     dlt_text_copy(row->algorithm, sizeof row->algorithm, choice.algorithm);
     row->workspace_bytes = choice.workspace_bytes;
+    row->workspace_cap_bytes = choice.workspace_cap_bytes;
 }
 
 static void note_failure(struct bench_runner *runner, const struct dlt_error *error)

@@ -165,6 +165,7 @@ static int open_context(const struct bench_options *options, struct bench_contex
     if (!made)
         return dlt_fail_memory(error);
     made->device = options->device;
+    made->find = options->find;
     made->random = (uint32_t)options->seed;
     made->workspace_cap = 1024.0 * 1024 * 1024;
     if (open_device(made, options, error)) {

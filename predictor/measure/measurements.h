@@ -17,7 +17,8 @@ struct dlt_measurement {
     bool disturbed;
     /* Circumstances, where the row tells them; 0 or "" where not. */
     char algorithm[32];
-    double workspace_bytes, clock_hz, temperature_c, power_w;
+    double workspace_bytes, workspace_cap_bytes; /* taken, and what it might have been */
+    double clock_hz, temperature_c, power_w;
 };
 
 /* Whole-network runs. Text fields are bounded; "" or 0 where the row does not say. Where neither

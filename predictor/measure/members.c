@@ -71,6 +71,7 @@ const struct dlt_member dlt_row_members[] = {
     {INT(M, "repeats", repeats)},
     {TEXT(M, "algorithm", algorithm)},
     {REAL(M, "workspace_mib", workspace_bytes, MIB)},
+    {REAL(M, "workspace_cap_mib", workspace_cap_bytes, MIB)},
     {REAL(M, "clock_mhz", clock_hz, 1e6)},
     {REAL(M, "temperature_c", temperature_c, 1), .signed_ = true},
     {REAL(M, "power_w", power_w, 1)},
