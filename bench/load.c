@@ -231,3 +231,11 @@ void bench_session_close(struct bench_session *session)
         session->backend->close(session->context);
     memset(session, 0, sizeof *session);
 }
+
+const char *bench_threads_text(int threads, char buffer[32])
+{
+    buffer[0] = '\0';
+    if (threads > 0)
+        snprintf(buffer, 32, ", %d thread%s", threads, threads == 1 ? "" : "s");
+    return buffer;
+}

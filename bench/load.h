@@ -43,6 +43,9 @@ int bench_session_open(const struct bench_session_options *options, struct bench
                        struct dlt_error *error);
 void bench_session_close(struct bench_session *session);
 
+/* ", 2 threads" for a screen's first line; "" on a device of its own. */
+const char *bench_threads_text(int threads, char buffer[32]);
+
 /* Bytes of memory that this process may still take: the machine's, or the cgroup's limit. */
 double bench_memory_free(void);
 

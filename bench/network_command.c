@@ -329,8 +329,10 @@ static int run_jobs(const struct request *request, const struct job *jobs, int c
     if (status == 0)
         status = open_output(request, &session, &output, error);
     if (status == 0 && !request->common.quiet && !request->common.json) {
-        printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
-               session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
+        char threads[32];
+
+        printf("# dlbench %s, %s on %s%s\n", DLT_VERSION, session.software.backend,
+               session.device.name, bench_threads_text(session.threads, threads));
         printf("# %-16s %5s %6s %8s %8s %8s %6s %9s %8s %6s %9s\n", "NETWORK", "BATCH", "STEPS",
                "FORWARD", "BACKWARD", "STEP", "SPREAD", "SAMPLES/S", "MEMORY", "LOSS", "ELAPSED");
     }

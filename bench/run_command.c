@@ -154,9 +154,11 @@ static void describe(const struct bench_session *session, struct dlt_measure_hea
 static void print_table(const struct request *request, const struct bench_runner *runner,
                         const struct dlt_measure_header *header, double elapsed_s)
 {
-    printf("# dlbench %s, %s on %s, %d thread%s, seed %llu\n", DLT_VERSION,
-           header->software.backend, header->device.name, request->sampler.threads,
-           request->sampler.threads == 1 ? "" : "s", (unsigned long long)request->sampler.seed);
+    char threads[32];
+
+    printf("# dlbench %s, %s on %s%s, seed %llu\n", DLT_VERSION, header->software.backend,
+           header->device.name, bench_threads_text(request->sampler.threads, threads),
+           (unsigned long long)request->sampler.seed);
     bench_summary_print(stdout, runner->output, &header->device, request->sampler.threads);
     printf("# %llu samples in %.0f s; skipped: %zu for memory, %zu for time, %zu without an "
            "implementation; %zu failed\n",
@@ -244,6 +246,7 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     struct bench_quick *quick = NULL;
     struct dlt_measure_header header;
     struct bench_progress progress;
+    char threads[32];
     int status;
 
     describe(runner->session, &header);
@@ -257,9 +260,9 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     status = prepare(request, runner, start_s, &header, &quick, error);
     if (status == 0) {
         if (!request->common.quiet)
-            fprintf(stderr, "dlbench run: %s on %s, %d thread%s; writing %s\n",
-                    header.software.backend, header.device.name, request->sampler.threads,
-                    request->sampler.threads == 1 ? "" : "s", request->common.output);
+            fprintf(stderr, "dlbench run: %s on %s%s; writing %s\n", header.software.backend,
+                    header.device.name, bench_threads_text(request->sampler.threads, threads),
+                    request->common.output);
         bench_progress_start(&progress, "run", start_s, runner->deadline_s - start_s,
                              runner->samples < UINT64_MAX ? (double)runner->samples : 0,
                              request->common.quiet);

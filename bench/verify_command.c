@@ -306,6 +306,7 @@ int dlbench_verify(int argc, char **argv)
     struct tally tally = {.wrong = 0};
     struct dlt_error error;
     int64_t device = 0;
+    char threads[32];
     int option;
 
     while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
@@ -333,8 +334,8 @@ int dlbench_verify(int argc, char **argv)
         bench_session_close(&session);
         return bench_fail("verify", &error);
     }
-    printf("# dlbench %s, %s on %s, %d thread%s\n", DLT_VERSION, session.software.backend,
-           session.device.name, session.cpus.count, session.cpus.count == 1 ? "" : "s");
+    printf("# dlbench %s, %s on %s%s\n", DLT_VERSION, session.software.backend, session.device.name,
+           bench_threads_text(session.threads, threads));
     printf("# %-28s %-15s %-8s %-36s %9s\n", "OPERATOR", "PASS", "TYPE", "CONFIGURATION", "ERROR");
     check_examples(&session, &tally);
     check_optimizers(&session, &tally);

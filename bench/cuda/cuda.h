@@ -192,7 +192,7 @@ struct bench_call {
 #define BENCH_ARGUMENTS(a) .arguments = &(a), .size = sizeof(a)
 #define BENCH_POINTER(a, field, array)                                                             \
     {                                                                                              \
-        (size_t)((char *)&(a).field - (char *)&(a)), (array)                                       \
+        offsetof(__typeof__(a), field), (array)                                                    \
     }
 /* Blocks for so many elements of work that is spread over any grid. */
 unsigned bench_blocks(const struct bench_context *context, long long count);
