@@ -214,6 +214,16 @@ struct bench_pool_arguments {
         padding[BENCH_PLANES], dilation[BENCH_PLANES];
 };
 
+/* upsample: planes of in_size to planes of out_size, by the nearest element or linearly between two
+ * in each dimension (torch's align_corners=False). upsample_back: `in` is the output's gradient,
+ * `out` float32 and zero before. */
+struct bench_upsample_arguments {
+    const void *in;
+    void *out;
+    long long planes;
+    int in_size[2], out_size[2], linear;
+};
+
 /* embedding: out[row] = table[index[row]]. embedding_back: table[index[row]] += in[row], float32.
  */
 struct bench_embedding_arguments {

@@ -184,7 +184,7 @@ int bench_batch_norm_backward(struct bench_layer *layer, bool data, bool weight,
 {
     struct bench_context *context = layer->context;
     struct batch_norm *b = bench_own_zeroed(context, 1, sizeof *b, error);
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status;
 
     (void)data;

@@ -161,7 +161,7 @@ static int add_reduced(struct bench_layer *layer, int operand, const struct benc
 {
     const struct bench_shape *out = &layer->output->shape;
     struct bench_reduce_arguments reduce = {.outputs = 1, .reduced = 1, .factor = 1};
-    long long stride[BENCH_MAP_RANK], step[BENCH_MAP_RANK];
+    long long stride[BENCH_MAP_RANK] = {0}, step[BENCH_MAP_RANK] = {0};
     long long size = 1;
 
     strides_of(&layer->input[operand]->shape, out, stride);

@@ -268,4 +268,5 @@ const struct dlbench_backend dlbench_backend = {
     .circumstances = circumstances,
     .choice = bench_layer_choice,
     .map_create = bench_map_create,
+    .parameter_create = bench_parameter_create,
 };

@@ -289,7 +289,7 @@ int bench_convolution_forward(struct bench_layer *layer, struct dlt_error *error
 static int backward_weight(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct bench_shape *shape = &layer->output->shape;
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int64_t plane = plane_of(shape);
     int status = bench_output_gradient(layer, DLT_BACKWARD_WEIGHT, &gradient, error);
 
@@ -313,7 +313,7 @@ static int backward_weight(struct bench_layer *layer, struct dlt_error *error)
 
 static int backward_data(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     if (status == BENCH_OK)

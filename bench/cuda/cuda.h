@@ -375,6 +375,14 @@ int bench_loss_create(struct bench_context *context, struct bench_tensor *scores
                       struct bench_layer **layer, struct dlt_error *error);
 double bench_loss_value(struct bench_layer *layer);
 
+int bench_parameter_create(struct bench_context *context, const struct bench_shape *shape,
+                           struct bench_layer **layer, struct bench_tensor **tensor,
+                           struct dlt_error *error);
+bool bench_upsample_takes(const struct bench_context *context, const struct dlt_record *record);
+int bench_upsample_forward(struct bench_layer *layer, struct dlt_error *error);
+int bench_upsample_backward(struct bench_layer *layer, bool data, bool weight,
+                            struct dlt_error *error);
+
 /* ---- sequence.c, recurrent.c ---- */
 int bench_attention_forward(struct bench_layer *layer, struct dlt_error *error);
 int bench_attention_backward(struct bench_layer *layer, bool data, bool weight,

@@ -839,6 +839,71 @@ template <typename T> __device__ void pool_back(const bench_pool_arguments &p)
     }
 }
 
+/* ---- upsampling ---- */
+
+/* The two elements that an output place lies between, and the weight of the second. */
+__device__ inline void between(const bench_upsample_arguments &p, int d, int place, int *first,
+                               int *second, float *weight)
+{
+    float ratio = (float)p.in_size[d] / (float)p.out_size[d];
+    float at = p.linear ? fmaxf(((float)place + 0.5f) * ratio - 0.5f, 0) : (float)place * ratio;
+
+    *first = (int)at < p.in_size[d] - 1 ? (int)at : p.in_size[d] - 1;
+    *second = *first < p.in_size[d] - 1 ? *first + 1 : *first;
+    *weight = p.linear ? at - (float)*first : 0;
+}
+
+struct four {
+    long long at[4];
+    float weight[4];
+};
+
+__device__ inline four neighbours(const bench_upsample_arguments &p, long long i)
+{
+    int y[2], x[2], row = (int)(i / p.out_size[1] % p.out_size[0]), column = (int)(i % p.out_size[1]);
+    long long base = i / p.out_size[1] / p.out_size[0] * p.in_size[0] * p.in_size[1];
+    float down, right;
+    four n;
+
+    between(p, 0, row, &y[0], &y[1], &down);
+    between(p, 1, column, &x[0], &x[1], &right);
+    for (int k = 0; k < 4; k++) {
+        n.at[k] = base + (long long)y[k / 2] * p.in_size[1] + x[k % 2];
+        n.weight[k] = (k / 2 ? down : 1 - down) * (k % 2 ? right : 1 - right);
+    }
+    return n;
+}
+
+template <typename T> __device__ void upsample(const bench_upsample_arguments &p)
+{
+    const T *in = (const T *)p.in;
+    T *out = (T *)p.out;
+
+    for (long long i = first_place(); i < p.planes * p.out_size[0] * p.out_size[1];
+         i += places()) {
+        four n = neighbours(p, i);
+        float sum = 0;
+
+        for (int k = 0; k < (p.linear ? 4 : 1); k++)
+            sum += n.weight[k] * to_float(in[n.at[k]]);
+        from_float(sum, &out[i]);
+    }
+}
+
+template <typename T> __device__ void upsample_back(const bench_upsample_arguments &p)
+{
+    const T *in = (const T *)p.in;
+    float *out = (float *)p.out;
+
+    for (long long i = first_place(); i < p.planes * p.out_size[0] * p.out_size[1];
+         i += places()) {
+        four n = neighbours(p, i);
+
+        for (int k = 0; k < (p.linear ? 4 : 1); k++)
+            atomicAdd(&out[n.at[k]], n.weight[k] * to_float(in[i]));
+    }
+}
+
 /* ---- embedding ---- */
 
 template <typename T> __device__ void embedding(const bench_embedding_arguments &p)
@@ -1046,6 +1111,8 @@ template <typename T> __device__ void update_any(const bench_update_arguments &p
     KERNEL(loss, loss, type, suffix)                                                               \
     KERNEL(pool, pool, type, suffix)                                                               \
     KERNEL(pool_back, pool, type, suffix)                                                          \
+    KERNEL(upsample, upsample, type, suffix)                                                       \
+    KERNEL(upsample_back, upsample, type, suffix)                                                  \
     KERNEL(embedding, embedding, type, suffix)                                                     \
     KERNEL(embedding_back, embedding, type, suffix)                                                \
     KERNEL(update_any, update, type, suffix)                                                       \

@@ -39,6 +39,8 @@ static const struct bench_operator operators[] = {
     {"cross_entropy", bench_cross_entropy_forward, bench_cross_entropy_backward, false, false,
      NULL},
     {"reduction", bench_reduction_forward, bench_reduction_backward, false, false, NULL},
+    {"upsample", bench_upsample_forward, bench_upsample_backward, false, false,
+     bench_upsample_takes},
     {"embedding", bench_embedding_forward, bench_embedding_backward, true, false, NULL},
     {"scaled_dot_product_attention", bench_attention_forward, bench_attention_backward, false,
      false, NULL},

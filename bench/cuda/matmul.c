@@ -258,7 +258,7 @@ int bench_dense_forward(struct bench_layer *layer, struct dlt_error *error)
 static int dense_backward_weight(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct dlt_matmul *d = &layer->record.u.matmul;
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_WEIGHT, &gradient, error);
 
     if (status == BENCH_OK)
@@ -288,7 +288,7 @@ static int dense_backward_weight(struct bench_layer *layer, struct dlt_error *er
 int bench_dense_backward(struct bench_layer *layer, bool data, bool weight, struct dlt_error *error)
 {
     const struct dlt_matmul *d = &layer->record.u.matmul;
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = weight ? dense_backward_weight(layer, error) : BENCH_OK;
 
     if (status || !data)
@@ -337,7 +337,7 @@ int bench_bmm_forward(struct bench_layer *layer, struct dlt_error *error)
 int bench_bmm_backward(struct bench_layer *layer, bool data, bool weight, struct dlt_error *error)
 {
     const struct dlt_matmul *d = &layer->record.u.matmul;
-    struct bench_buffer *gradient;
+    struct bench_buffer *gradient = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;

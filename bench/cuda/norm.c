@@ -148,7 +148,7 @@ static int backward_parameters(struct bench_layer *layer, const struct bench_buf
 
 int bench_norm_backward(struct bench_layer *layer, bool data, bool weight, struct dlt_error *error)
 {
-    struct bench_buffer *gradient;
+    struct bench_buffer *gradient = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD, &gradient, error);
 
     if (status == BENCH_OK && data)

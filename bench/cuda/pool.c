@@ -70,7 +70,7 @@ int bench_pool_forward(struct bench_layer *layer, struct dlt_error *error)
 
 int bench_pool_backward(struct bench_layer *layer, bool data, bool weight, struct dlt_error *error)
 {
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;

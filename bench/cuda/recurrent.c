@@ -248,7 +248,7 @@ int bench_recurrent_backward(struct bench_layer *layer, bool data, bool weight,
                              struct dlt_error *error)
 {
     struct recurrent *r = bench_own_zeroed(layer->context, 1, sizeof *r, error);
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = r ? bench_output_gradient(layer, DLT_BACKWARD, &gradient, error) : BENCH_NO_MEMORY;
 
     (void)data;

@@ -55,7 +55,7 @@ int bench_softmax_backward(struct bench_layer *layer, bool data, bool weight,
                            struct dlt_error *error)
 {
     struct bench_softmax_arguments softmax = rows_of(layer);
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;
@@ -137,7 +137,7 @@ static int unary_forward(struct bench_layer *layer, struct dlt_error *error)
 
 static int unary_backward(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     if (status == BENCH_OK)
@@ -180,7 +180,7 @@ static int dropout_forward(struct bench_layer *layer, struct dlt_error *error)
 
 static int dropout_backward(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     if (status == BENCH_OK)
@@ -264,7 +264,7 @@ static int concat_forward(struct bench_layer *layer, struct dlt_error *error)
 
 static int concat_backward(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int64_t offset = 0;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 

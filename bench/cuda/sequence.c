@@ -193,7 +193,7 @@ int bench_embedding_forward(struct bench_layer *layer, struct dlt_error *error)
 int bench_embedding_backward(struct bench_layer *layer, bool data, bool weight,
                              struct dlt_error *error)
 {
-    struct bench_buffer *gradient, *target, *sum;
+    struct bench_buffer *gradient = NULL, *target = NULL, *sum;
     int status = bench_output_gradient(layer, DLT_BACKWARD, &gradient, error);
 
     (void)data;
@@ -271,7 +271,7 @@ int bench_cross_entropy_backward(struct bench_layer *layer, bool data, bool weig
                                                 .rank = 1,
                                                 .dim = {(long long)layer->kept->count},
                                                 .stride_a = {1}};
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;
@@ -342,7 +342,7 @@ int bench_reduction_backward(struct bench_layer *layer, bool data, bool weight,
                              struct dlt_error *error)
 {
     struct bench_reduce_arguments reduce = reduction_of(layer);
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;

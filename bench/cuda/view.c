@@ -37,7 +37,7 @@ static int make_view(struct bench_context *context, const struct bench_operator 
 static int view_backward(struct bench_layer *layer, bool data, bool weight, struct dlt_error *error)
 {
     struct bench_tensor *tensor = layer->input[0];
-    struct bench_buffer *gradient;
+    struct bench_buffer *gradient = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;
@@ -126,7 +126,7 @@ static int add_map(struct bench_layer *layer, enum dlt_pass pass, const char *ke
 static int map_backward(struct bench_layer *layer, bool data, bool weight, struct dlt_error *error)
 {
     const struct map *m = layer->extra;
-    struct bench_buffer *gradient, *target;
+    struct bench_buffer *gradient = NULL, *target = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     (void)data;
@@ -192,6 +192,37 @@ int bench_map_create(struct bench_context *context, struct bench_tensor *tensor,
     *layer = made;
     *mapped = made->output;
     return add_map(made, DLT_FORWARD, "map", made->value[0], made->output->value, error);
+}
+
+/* ---- a parameter as a tensor: what its readers' gradients add up to is its own ---- */
+
+static int parameter_backward(struct bench_layer *layer, bool data, bool weight,
+                              struct dlt_error *error)
+{
+    (void)data;
+    (void)weight;
+    return bench_output_gradient(layer, DLT_BACKWARD_WEIGHT, &layer->weight.gradient, error);
+}
+
+int bench_parameter_create(struct bench_context *context, const struct bench_shape *shape,
+                           struct bench_layer **layer, struct bench_tensor **tensor,
+                           struct dlt_error *error)
+{
+    static const struct bench_operator operator= {
+        .kind = "parameter", .backward = parameter_backward, .weights = true};
+    struct bench_layer *made;
+    int status = bench_layer_new(context, operator.kind, &made, error);
+
+    if (status)
+        return status;
+    made->operator= & operator;
+    status = bench_tensor_create(context, shape, &made->output, error);
+    if (status)
+        return status;
+    made->weight.value = made->output->value;
+    *layer = made;
+    *tensor = made->output;
+    return BENCH_OK;
 }
 
 /* ---- the loss ---- */

@@ -118,8 +118,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-    *event = calloc(1, sizeof(double));
-    return cudaSuccess;
+    double *made = calloc(1, sizeof *made);
+
+    *event = (void *)made;
+    return made ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
