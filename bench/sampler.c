@@ -34,6 +34,15 @@ static const struct row {
     {"softmax", 1, TWO_PASSES, bench_draw_rows},
     {"layer_norm", 1, WHOLE, bench_draw_rows},
     {"bmm", 1, WHOLE, bench_draw_bmm},
+    {"conv_transpose2d", 1, WEIGHTED, bench_draw_transposed},
+    {"group_norm", 1, WHOLE, bench_draw_group_norm},
+    {"rms_norm", 1, WHOLE, bench_draw_rows},
+    {"embedding", 1, WHOLE, bench_draw_embedding},
+    {"scaled_dot_product_attention", 1, WHOLE, bench_draw_attention},
+    {"lstm", 1, WHOLE, bench_draw_recurrent},
+    {"gru", 1, WHOLE, bench_draw_recurrent},
+    {"reduction", 1, TWO_PASSES, bench_draw_rows},
+    {"cross_entropy", 1, TWO_PASSES, bench_draw_rows},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -188,6 +197,7 @@ void bench_sampler_at(const struct bench_sampler *sampler, uint64_t index,
         sample->record = dlt_record_make(kind);
         if (!bench_networks_draw(sampler->networks, kind, &random, &sample->record))
             break;
+        bench_draw_settle(&sample->record);
         while (!(found = fits(sampler, index, &sample->record)) &&
                bench_draw_shrink(&sample->record))
             ;
@@ -196,6 +206,7 @@ void bench_sampler_at(const struct bench_sampler *sampler, uint64_t index,
     while (!found) {
         sample->record = dlt_record_make(kind);
         row->draw(&sample->record, &random);
+        bench_draw_settle(&sample->record);
         while (!(found = fits(sampler, index, &sample->record)) &&
                bench_draw_shrink(&sample->record))
             ;

@@ -140,30 +140,142 @@ void bench_draw_update(struct dlt_record *record, uint64_t *random)
     u->implementation = bench_random_below(random, 2) ? DLT_FOREACH : DLT_FOR_LOOP;
 }
 
-bool bench_draw_shrink(struct dlt_record *record)
+void bench_draw_transposed(struct dlt_record *record, uint64_t *random)
+{
+    static const int64_t kernels[] = {2, 2, 3, 4, 4, 5};
+    struct dlt_spatial *s = &record->u.spatial;
+    int64_t kernel = pick(random, kernels, 6);
+
+    s->batch = bench_random_log(random, 1, 64);
+    s->in_channels = channels(random, 4, 512);
+    s->out_channels = channels(random, 1, 512);
+    s->bias = bench_random_below(random, 2);
+    square(record, bench_random_log(random, 2, 64), kernel, 1 + (kernel > 1 ? 1 : 0),
+           kernel > 2 ? 1 : 0, 1);
+}
+
+void bench_draw_group_norm(struct dlt_record *record, uint64_t *random)
+{
+    bench_draw_batch_norm(record, random);
+    record->u.spatial.groups = bench_random_log(random, 1, 32);
+}
+
+void bench_draw_embedding(struct dlt_record *record, uint64_t *random)
+{
+    struct dlt_matmul *m = &record->u.matmul;
+
+    m->m = bench_random_log(random, 1, 16384);
+    m->k = bench_random_log(random, 16, 65536);
+    m->n = channels(random, 8, 1024);
+}
+
+void bench_draw_attention(struct dlt_record *record, uint64_t *random)
+{
+    static const int64_t heads[] = {32, 64, 64, 64, 80, 96, 128};
+    struct dlt_attention *a = &record->u.attention;
+
+    a->batch = bench_random_log(random, 1, 32);
+    a->heads = bench_random_log(random, 1, 32);
+    a->query_length = a->key_length = bench_random_log(random, 8, 1024);
+    a->head_size = pick(random, heads, 7);
+    a->causal = bench_random_below(random, 2);
+}
+
+void bench_draw_recurrent(struct dlt_record *record, uint64_t *random)
+{
+    struct dlt_recurrent *r = &record->u.recurrent;
+
+    r->batch = bench_random_log(random, 1, 64);
+    r->length = bench_random_log(random, 1, 128);
+    r->in_features = channels(random, 8, 1024);
+    r->hidden_size = r->out_features = channels(random, 8, 1024);
+    r->num_layers = 1 + bench_random_below(random, 2);
+    r->bidirectional = bench_random_below(random, 3) == 0;
+}
+
+enum bench_member bench_draw_member(const struct dlt_record *record)
+{
+    static const struct {
+        const char *kind;
+        enum bench_member member;
+    } members[] = {
+        {"dense", BENCH_MATMUL},   {"embedding", BENCH_MATMUL},
+        {"bmm", BENCH_BATCHED},    {"scaled_dot_product_attention", BENCH_ATTENTION},
+        {"lstm", BENCH_RECURRENT}, {"gru", BENCH_RECURRENT},
+        {"rnn", BENCH_RECURRENT},  {"optimizer_update", BENCH_UPDATE},
+    };
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (strcmp(members[i].kind, record->kind->name) == 0)
+            return members[i].member;
+    return record->kind->dims > 0 ? BENCH_SPATIAL : BENCH_ROWWISE;
+}
+
+void bench_draw_settle(struct dlt_record *record)
 {
     struct dlt_spatial *s = &record->u.spatial;
+
+    if (strcmp(record->kind->name, "group_norm") == 0)
+        while (s->in_channels % s->groups)
+            s->groups--;
+    if (strncmp(record->kind->name, "conv_transpose", 14) != 0)
+        return;
+    for (int d = 0; d < record->kind->dims; d++)
+        s->out_size[d] = (s->in_size[d] - 1) * s->stride[d] - s->padding[d][0] - s->padding[d][1] +
+                         s->dilation[d] * (s->kernel[d] - 1) + 1;
+}
+
+static int64_t *image_to_shrink(struct dlt_record *record)
+{
+    struct dlt_spatial *s = &record->u.spatial;
+    int64_t *size = s->batch > 1 ? &s->batch : NULL;
+
+    if (size)
+        return size;
+    for (int d = 0; d < record->kind->dims; d++)
+        if (s->in_size[d] > 8 && (!size || s->in_size[d] > *size))
+            size = &s->in_size[d];
+    return size;
+}
+
+static int64_t *larger(int64_t *first, int64_t *second)
+{
+    return *first > 1 ? first : second;
+}
+
+bool bench_draw_shrink(struct dlt_record *record)
+{
+    struct dlt_attention *a = &record->u.attention;
+    struct dlt_recurrent *r = &record->u.recurrent;
     int64_t *size = NULL;
 
-    if (record->kind->dims > 0) {
-        if (s->batch > 1) {
-            s->batch /= 2;
-            return true;
-        }
-        for (int d = 0; d < record->kind->dims; d++)
-            if (s->in_size[d] > 8 && (!size || s->in_size[d] > *size))
-                size = &s->in_size[d];
-    } else if (strcmp(record->kind->name, "dense") == 0) {
-        size = &record->u.matmul.m;
-    } else if (strcmp(record->kind->name, "bmm") == 0) {
+    switch (bench_draw_member(record)) {
+    case BENCH_SPATIAL:
+        size = image_to_shrink(record);
+        break;
+    case BENCH_MATMUL:
+        size = larger(&record->u.matmul.m, &record->u.matmul.k);
+        if (strcmp(record->kind->name, "dense") == 0)
+            size = &record->u.matmul.m;
+        break;
+    case BENCH_BATCHED:
         size = &record->u.matmul.batch;
-    } else if (strcmp(record->kind->name, "optimizer_update") == 0) {
+        break;
+    case BENCH_UPDATE:
         size = &record->u.update.elements;
-    } else {
-        size = record->u.rowwise.rows > 1 ? &record->u.rowwise.rows : &record->u.rowwise.columns;
+        break;
+    case BENCH_ATTENTION:
+        size = a->batch > 1 ? &a->batch : larger(&a->heads, &a->query_length);
+        break;
+    case BENCH_RECURRENT:
+        size = r->batch > 1 ? &r->batch : larger(&r->length, &r->num_layers);
+        break;
+    case BENCH_ROWWISE:
+        size = larger(&record->u.rowwise.rows, &record->u.rowwise.columns);
     }
     if (!size || *size < 2)
         return false;
     *size /= 2;
+    bench_draw_settle(record);
     return true;
 }

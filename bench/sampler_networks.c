@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "lower/lower.h"
 #include "random.h"
+#include "sampler_draw.h"
 
 struct network {
     struct dlt_record *record; /* of one sample; the update is the last */
@@ -209,20 +210,37 @@ static void change_channels(struct dlt_record *record, uint64_t *random)
 static void change(struct dlt_record *record, uint64_t *random)
 {
     bool sizes = bench_random_below(random, 2) == 0, widths = bench_random_below(random, 2) == 0;
+    struct dlt_recurrent *r = &record->u.recurrent;
 
-    if (record->kind->dims > 0) {
+    switch (bench_draw_member(record)) {
+    case BENCH_SPATIAL:
         if (sizes)
             change_image(record, random);
         if (widths)
             change_channels(record, random);
-    } else if (strcmp(record->kind->name, "dense") == 0 || strcmp(record->kind->name, "bmm") == 0) {
+        break;
+    case BENCH_MATMUL:
+    case BENCH_BATCHED:
         if (widths)
             record->u.matmul.k = scaled(record->u.matmul.k, -1, 1, random);
         if (widths)
             record->u.matmul.n = scaled(record->u.matmul.n, -1, 1, random);
-    } else if (strcmp(record->kind->name, "optimizer_update") == 0) {
+        break;
+    case BENCH_UPDATE:
         record->u.update.elements = scaled(record->u.update.elements, -2, 1, random);
-    } else {
+        break;
+    case BENCH_ATTENTION:
+        if (sizes)
+            record->u.attention.query_length = record->u.attention.key_length =
+                scaled(record->u.attention.query_length, -2, 0.5, random);
+        break;
+    case BENCH_RECURRENT:
+        if (sizes)
+            r->length = scaled(r->length, -2, 0.5, random);
+        if (widths)
+            r->hidden_size = r->out_features = scaled(r->hidden_size, -1, 1, random);
+        break;
+    case BENCH_ROWWISE:
         if (sizes)
             record->u.rowwise.columns = scaled(record->u.rowwise.columns, -3, 0.5, random);
         if (widths)
@@ -232,14 +250,28 @@ static void change(struct dlt_record *record, uint64_t *random)
 
 static void set_batch(struct dlt_record *record, int64_t batch)
 {
-    if (record->kind->dims > 0)
+    switch (bench_draw_member(record)) {
+    case BENCH_SPATIAL:
         record->u.spatial.batch *= batch;
-    else if (strcmp(record->kind->name, "dense") == 0)
+        break;
+    case BENCH_MATMUL:
         record->u.matmul.m *= batch;
-    else if (strcmp(record->kind->name, "bmm") == 0)
+        break;
+    case BENCH_BATCHED:
         record->u.matmul.batch *= batch;
-    else if (strcmp(record->kind->name, "optimizer_update") != 0)
+        break;
+    case BENCH_ATTENTION:
+        record->u.attention.batch *= batch;
+        break;
+    case BENCH_RECURRENT:
+        record->u.recurrent.batch *= batch;
+        break;
+    case BENCH_ROWWISE:
         record->u.rowwise.rows *= batch;
+        break;
+    case BENCH_UPDATE:
+        break;
+    }
 }
 
 bool bench_networks_draw(const struct bench_networks *networks, const struct dlt_record_kind *kind,

@@ -78,7 +78,7 @@ static void print_line(void *context, const struct summary *summary, const struc
     char fastest[32], middle[32], slowest[32], flops[16], bytes[16], of_peak[16], of_bandwidth[16];
 
     fprintf(
-        context, "  %-16s %-15s %5zu %8s %8s %8s %6s %7s %5s %5s %5s\n", line->kind->name,
+        context, "  %-16.16s %-15s %5zu %8s %8s %8s %6s %7s %5s %5s %5s\n", line->kind->name,
         dlt_pass_names[line->pass], line->count, dlt_text_from_seconds(fastest, line->seconds[0]),
         dlt_text_from_seconds(middle, median(line->seconds, line->count)),
         dlt_text_from_seconds(slowest, line->seconds[line->count - 1]),
