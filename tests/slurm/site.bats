@@ -73,6 +73,17 @@ measured_network() {
     spec=layer.json,batch=$(jq .batch "$row"),epochs=3,samples=60000,framework=none
 }
 
+# The table's row of cpu1 in $stderr rests on what the profile is said to rest on: "measured", unless
+# the machine was so busy that the profile errs by more than half on rows that it has not seen.
+check_table() { # ACCURACY-FILE
+    echo "$stderr"
+    grep -Eq '^\* cpu1 +.* [0-9:.]+( s)? - [0-9:.]+( s)? ' <<<"$stderr"
+    if grep -Eq ' conv2d .* measured$' "$1"; then
+        grep -Eq '^\* cpu1 .* measured$' <<<"$stderr"
+        [[ $stderr =~ "time limit set to "([0-9:-]+)" (cpu1)" ]]
+    fi
+}
+
 @test "an ordinary user gathers; what cannot be measured says why and stops nothing else" {
     as_user "$site" gather --folder bench --full 9s --partitions cpu1,p100 -- --comment=mine \
         >out 2>err 3>&- &
@@ -137,10 +148,19 @@ measured_network() {
     measured_network
     run -0 --separate-stderr sbatch --parsable --hold -p cpu1 -c 1 --dl-model="$spec" job.sh
     [[ $output =~ ^[0-9]+$ ]]
-    grep -E '^\* cpu1 .* measured$' <<<"$stderr"
-    [[ $stderr =~ "time limit set to "([0-9:-]+)" (cpu1)" ]]
-    [ "$(seconds_of "$(job_field "$output" TimeLimit)")" = "$(seconds_of "${BASH_REMATCH[1]}")" ]
+    check_table "$(dirname "$(slurm_dltime_conf)")/site/current/accuracy.txt"
+    if [[ $stderr =~ "time limit set to "([0-9:-]+)" (cpu1)" ]]; then
+        [ "$(seconds_of "$(job_field "$output" TimeLimit)")" = "$(seconds_of "${BASH_REMATCH[1]}")" ]
+    fi
     scancel "$output"
+}
+
+@test "how far two nodes of one device differ is said" {
+    mkdir two && cp bench/devices bench/cpu1.cpu1-1.* two
+    # A second node, a tenth slower in everything.
+    jq -c 'if .op then .median_ms *= 1.1 else . end' bench/cpu1.cpu1-1.jsonl >two/cpu1.cpu1-2.jsonl
+    run -0 --separate-stderr "$site" install --folder two --dry-run
+    grep -Eq '^cpu1 .* 2 nodes that differ by 10 %, 0 days old$' <<<"$output"
 }
 
 @test "generations are kept, switched in one rename, and rolled back to" {
@@ -228,6 +248,7 @@ END
     printf '#!/bin/sh\n' >job.sh
     measured_network
     run --separate-stderr on_own run sbatch --hold -p cpu1 -c 1 --dl-model="$spec" job.sh
+    cp slurm/etc/site/current/accuracy.txt .
     on_own stop
-    grep -E '^\* cpu1 .* measured$' <<<"$stderr"
+    check_table accuracy.txt
 }
