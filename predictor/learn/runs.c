@@ -73,7 +73,7 @@ static size_t find_targets(const struct dlt_profile *profile, const struct dlt_r
 
 /* Prices a run's network. -1 with a sentence where its SPEC cannot be read or priced. */
 static int price_run(const struct dlt_profile *profile, const struct dlt_run *run,
-                     const struct dlt_target *target, struct dlt_step_sum *sum,
+                     const struct dlt_target *target, struct dlt_step_sum *sum, int *variant,
                      struct dlt_error *error)
 {
     struct dlt_model *model = NULL;
@@ -89,6 +89,7 @@ static int price_run(const struct dlt_profile *profile, const struct dlt_run *ru
         dlt_prepare(model, &prepared, error) == 0 &&
         dlt_prepared_lower(prepared, run->batch, training, run->threads, &lowered, error) == 0 &&
         dlt_step_price(profile, target, lowered->plan, !training, NULL, sum, error) == 0) {
+        *variant = (int)model->training.precision;
         sum->kept_bytes =
             training ? dlt_lowered_memory(lowered, &model->training, 1)->activations : 0;
         result = 0;
@@ -129,22 +130,23 @@ static void add_run(const struct dlt_profile *profile, const struct dlt_run *run
     struct dlt_step_sum sum;
     struct dlt_error why;
     bool priced = false;
+    int variant = 0;
 
     if (times == 0 || targets == 0) {
         report->skipped++;
         return;
     }
     for (size_t t = 0; t < targets; t++) {
-        if (price_run(profile, run, &target[t], &sum, &why))
+        if (price_run(profile, run, &target[t], &sum, &variant, &why))
             continue;
         priced = true;
         for (size_t k = 0; k < times; k++)
-            candidates->item[candidates->count++] =
-                (struct candidate){.step = {.sum = sum, .seen = seen[k], .observed_s = seconds[k]},
-                                   .framework = dlt_run_framework(run),
-                                   .entry = target[t].entry,
-                                   .model = run->model,
-                                   .device = run->device};
+            candidates->item[candidates->count++] = (struct candidate){
+                .step = {.sum = sum, .seen = seen[k], .observed_s = seconds[k], .variant = variant},
+                .framework = dlt_run_framework(run),
+                .entry = target[t].entry,
+                .model = run->model,
+                .device = run->device};
     }
     report->used += priced;
     if (!priced && report->unread++ == 0)

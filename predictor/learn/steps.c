@@ -2,6 +2,7 @@
 #include "learn/steps.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "learn/nnls.h"
@@ -11,12 +12,15 @@ enum { FACTOR, BACKWARD, DISPATCH, CONSTANT, CORNER, ALLOCATE, FITTED };
 
 /* How far the logs may lie from the priors: the factor is well known from operators, the host's
  * cost of a kernel to a factor of two or three, a constant and the corner hardly at all. */
-static const double prior_sigma[FITTED] = {[FACTOR] = 0.25,  [BACKWARD] = 0.15, [DISPATCH] = 0.8,
-                                           [CONSTANT] = 2.5, [CORNER] = 1,      [ALLOCATE] = 1.5};
+static const double prior_sigma[FITTED] = {[FACTOR] = 0.25, [BACKWARD] = 0.15, [DISPATCH] = 0.8,
+                                           [CONSTANT] = 2,  [CORNER] = 1,      [ALLOCATE] = 1};
 
-/* Errors that are expected however good the parameters are: of a network, and of one batch of it
- * against the others. */
-static const double network_sigma = 0.1, case_sigma = 0.05;
+/* A session of TensorFlow took tens of milliseconds to begin, or none to speak of. */
+static const double session_sigma = 2.5;
+
+/* Errors that are expected however good the parameters are: of a network at the least, and of one
+ * batch of it against the others. */
+static const double least_network_sigma = 0.1, case_sigma = 0.05;
 
 /* Degrees of freedom of a network's error, for its vote: few, so that a stray one counts little. */
 static const double vote_freedom = 4;
@@ -24,10 +28,11 @@ static const double vote_freedom = 4;
 struct problem {
     const struct dlt_step_case *cases;
     size_t count;
-    int *group; /* of each case: a network on a device; -1: left out */
-    int groups;
+    int *group; /* of each case: a network on a device in a precision; -1: left out */
+    int networks, groups;
     double *residual, *slope; /* of each case; of each case and parameter */
-    double prior[FITTED];
+    double prior[FITTED], sigma[FITTED];
+    double network_sigma; /* of a network on a device, that its vote is judged by */
 };
 
 static struct dlt_step_parameters parameters_of(const double theta[FITTED])
@@ -81,9 +86,9 @@ static double group_mean(const struct problem *p, int group, double *cases)
 }
 
 /* The variance of a group's mean. */
-static double mean_variance(double cases)
+static double mean_variance(const struct problem *p, double cases)
 {
-    return network_sigma * network_sigma + case_sigma * case_sigma / cases;
+    return p->network_sigma * p->network_sigma + case_sigma * case_sigma / cases;
 }
 
 static double loss(const struct problem *p, const double theta[FITTED])
@@ -91,7 +96,7 @@ static double loss(const struct problem *p, const double theta[FITTED])
     double sum = 0;
 
     for (int j = 0; j < FITTED; j++) {
-        double z = (theta[j] - p->prior[j]) / prior_sigma[j];
+        double z = (theta[j] - p->prior[j]) / p->sigma[j];
 
         sum += z * z;
     }
@@ -101,7 +106,7 @@ static double loss(const struct problem *p, const double theta[FITTED])
         double cases, mean = group_mean(p, g, &cases);
 
         if (cases > 0)
-            sum += (vote_freedom + 1) * log1p(mean * mean / mean_variance(cases) / vote_freedom);
+            sum += (vote_freedom + 1) * log1p(mean * mean / mean_variance(p, cases) / vote_freedom);
         for (size_t i = 0; i < p->count; i++) {
             double z = (p->residual[i] - mean) / case_sigma;
 
@@ -151,8 +156,8 @@ static void add_group(const struct problem *p, int group, double normal[FITTED *
         for (int j = 0; j < FITTED && p->group[i] == group; j++)
             slope[j] += p->slope[i * FITTED + (size_t)j] / cases;
     add_row(slope, mean,
-            (vote_freedom + 1) / (vote_freedom + mean * mean / mean_variance(cases)) /
-                mean_variance(cases),
+            (vote_freedom + 1) / (vote_freedom + mean * mean / mean_variance(p, cases)) /
+                mean_variance(p, cases),
             normal, right);
     for (size_t i = 0; i < p->count; i++) {
         double apart[FITTED];
@@ -172,7 +177,7 @@ static bool propose(const struct problem *p, const double theta[FITTED], double 
     double normal[FITTED * FITTED] = {0}, right[FITTED], factor[FITTED * FITTED], move[FITTED];
 
     for (int j = 0; j < FITTED; j++) {
-        double precision = 1 / (prior_sigma[j] * prior_sigma[j]);
+        double precision = 1 / (p->sigma[j] * p->sigma[j]);
 
         normal[j * FITTED + j] = precision;
         right[j] = precision * (p->prior[j] - theta[j]);
@@ -267,8 +272,9 @@ static void leave_out(const struct problem *p, int devices, int network, int dev
     for (size_t i = 0; i < p->count; i++) {
         const struct dlt_step_case *c = &p->cases[i];
 
-        p->group[i] =
-            c->network == network || c->device == device ? -1 : c->network * devices + c->device;
+        p->group[i] = c->network == network || c->device == device
+                          ? -1
+                          : (c->variant * p->networks + c->network) * devices + c->device;
     }
 }
 
@@ -384,24 +390,29 @@ static void fill_spread(const struct spread *s, int networks, int devices,
     p->devices = devices;
 }
 
-/* One more than the largest number. */
-static int count_of(const struct dlt_step_case *cases, size_t count, bool devices)
+/* One more than the largest number at an offset into the cases. */
+static int count_of(const struct dlt_step_case *cases, size_t count, size_t offset)
 {
     int most = 0;
 
     for (size_t i = 0; i < count; i++) {
-        int number = devices ? cases[i].device : cases[i].network;
+        int number = *(const int *)((const char *)&cases[i] + offset);
 
         most = number >= most ? number + 1 : most;
     }
     return most;
 }
 
-static void set_prior(struct problem *p, const struct dlt_step_parameters *defaults)
+static void set_prior(struct problem *p, const struct dlt_step_parameters *defaults,
+                      enum dlt_framework framework)
 {
     /* A driver hands out new memory at some terabytes a second, give or take a factor of ten. */
     const double allocate_s = 2e-13;
 
+    for (int j = 0; j < FITTED; j++)
+        p->sigma[j] = prior_sigma[j];
+    if (framework == DLT_TENSORFLOW)
+        p->sigma[CONSTANT] = session_sigma;
     p->prior[FACTOR] = log(defaults->device_factor);
     p->prior[BACKWARD] = log(defaults->backward_factor);
     p->prior[DISPATCH] = log(defaults->dispatch_s);
@@ -417,15 +428,23 @@ void dlt_learn_steps(const struct dlt_step_case *cases, size_t count, enum dlt_f
     struct problem p = {.cases = cases, .count = count};
     struct spread spread = {0};
     double theta[FITTED], *left = calloc(count + 1, sizeof *left);
-    int networks = count_of(cases, count, false), devices = count_of(cases, count, true);
+    int networks = count_of(cases, count, offsetof(struct dlt_step_case, network));
+    int devices = count_of(cases, count, offsetof(struct dlt_step_case, device));
+    int variants = count_of(cases, count, offsetof(struct dlt_step_case, variant));
 
     *parameters = defaults;
     p.group = calloc(count + 1, sizeof *p.group);
     p.residual = calloc(count + 1, sizeof *p.residual);
     p.slope = calloc(count + 1, FITTED * sizeof *p.slope);
-    if (count > 0 && left && p.group && p.residual && p.slope) {
-        p.groups = networks * devices;
-        set_prior(&p, &defaults);
+    p.network_sigma = least_network_sigma;
+    /* Twice: where networks turn out to differ widely, none of them is a stray for being far off.
+     */
+    for (int round = 0; round < 2 && count > 0 && left && p.group && p.residual && p.slope;
+         round++) {
+        p.networks = networks;
+        p.groups = variants * networks * devices;
+        set_prior(&p, &defaults, framework);
+        spread = (struct spread){0};
         leave_each_out(&p, networks, devices, left, &spread);
         leave_out(&p, devices, -1, -1);
         fit(&p, theta);
@@ -434,6 +453,8 @@ void dlt_learn_steps(const struct dlt_step_case *cases, size_t count, enum dlt_f
         parameters->run_sigma = defaults.run_sigma;
         parameters->runs = (double)count;
         fill_spread(&spread, networks, devices, parameters);
+        p.network_sigma =
+            fmax(least_network_sigma, hypot(parameters->network_sigma, parameters->bias_sigma));
     }
     free(p.slope);
     free(p.residual);

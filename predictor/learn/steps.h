@@ -31,6 +31,7 @@ struct dlt_step_case {
     double observed_s;
     int network; /* cases of one network share a number, from 0 up */
     int device;  /* the same of devices */
+    int variant; /* precision and the like: another one is no other batch of the same */
 };
 
 /* What the model says for a case. */
