@@ -76,31 +76,31 @@ static void check(struct dlt_record record)
         a.input[i] = array(&record, BENCH_INPUT, i, true);
         a.input_gradient[i] = array(&record, BENCH_INPUT_GRADIENT, i, false);
     }
-    a.weight = array(&record, BENCH_WEIGHT, 0, true);
-    a.bias = array(&record, BENCH_BIAS, 0, true);
+    a.weight[0] = array(&record, BENCH_WEIGHT, 0, true);
+    a.bias[0] = array(&record, BENCH_BIAS, 0, true);
     a.mask = array(&record, BENCH_MASK, 0, true);
     a.output = array(&record, BENCH_OUTPUT, 0, false);
     a.output_gradient = array(&record, BENCH_OUTPUT_GRADIENT, 0, true);
-    a.weight_gradient = array(&record, BENCH_WEIGHT_GRADIENT, 0, false);
-    a.bias_gradient = array(&record, BENCH_BIAS_GRADIENT, 0, false);
+    a.weight_gradient[0] = array(&record, BENCH_WEIGHT_GRADIENT, 0, false);
+    a.bias_gradient[0] = array(&record, BENCH_BIAS_GRADIENT, 0, false);
     assert_true(bench_reference(&record, 0, &a));
     for (int i = 0; i < bench_operands(&record); i++)
         check_gradient(&record, &a, BENCH_INPUT, i, a.input[i], a.input_gradient[i]);
-    if (a.weight)
-        check_gradient(&record, &a, BENCH_WEIGHT, 0, a.weight, a.weight_gradient);
-    if (a.bias)
-        check_gradient(&record, &a, BENCH_BIAS, 0, a.bias, a.bias_gradient);
+    if (a.weight[0])
+        check_gradient(&record, &a, BENCH_WEIGHT, 0, a.weight[0], a.weight_gradient[0]);
+    if (a.bias[0])
+        check_gradient(&record, &a, BENCH_BIAS, 0, a.bias[0], a.bias_gradient[0]);
     for (int i = 0; i < bench_operands(&record); i++) {
         free(a.input[i]);
         free(a.input_gradient[i]);
     }
-    free(a.weight);
-    free(a.bias);
+    free(a.weight[0]);
+    free(a.bias[0]);
     free(a.mask);
     free(a.output);
     free(a.output_gradient);
-    free(a.weight_gradient);
-    free(a.bias_gradient);
+    free(a.weight_gradient[0]);
+    free(a.bias_gradient[0]);
 }
 
 static struct dlt_record make(const char *kind)
@@ -208,7 +208,7 @@ static void optimizers_make_the_steps_of_torch_optim(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct dlt_record record = make("optimizer_update");
         double w = 1, g = 2, s = 0, t = 0;
-        struct bench_arrays a = {.weight = &w, .weight_gradient = &g, .state = {&s, &t}};
+        struct bench_arrays a = {.weight = {&w}, .weight_gradient = {&g}, .state = {&s, &t}};
 
         record.pass = DLT_UPDATE;
         record.optimizer = rows[i].optimizer;
@@ -216,6 +216,57 @@ static void optimizers_make_the_steps_of_torch_optim(void **state)
         assert_true(bench_reference(&record, 0.1, &a));
         assert_near(w, rows[i].after, 1e-7);
     }
+}
+
+/* torch.nn.LSTM(1, 1) and GRU(1, 1) of torch 1.13 with these weights over three steps. torch holds
+ * a gru's gates as r z n, this z r n. */
+static void recurrent_layers_are_those_of_pytorch(void **state)
+{
+    static const struct {
+        const char *kind;
+        double w[4], u[4], b[4], y[3];
+    } rows[] = {
+        {"lstm",
+         {0.5, 1, 1.5, 2},
+         {-0.25, -0.5, -0.75, -1},
+         {0, 0.1, 0.2, 0.3},
+         {0.4765259, -0.0027495, 0.2274365}},
+        {"gru",
+         {1, 0.5, 1.5},
+         {-0.5, -0.25, -0.75},
+         {0.1, 0, 0.2, 0.3},
+         {0.2385234, -0.8479291, -0.3835381}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct dlt_record record = make(rows[i].kind);
+        double x[] = {1, -2, 0.5}, y[3];
+        struct bench_arrays a = {.input = {x},
+                                 .weight = {(double *)rows[i].w, (double *)rows[i].u},
+                                 .bias = {(double *)rows[i].b},
+                                 .output = y};
+
+        record.u.recurrent = (struct dlt_recurrent){1, 3, 1, 1, 1, 1, 0, 1};
+        assert_true(bench_reference(&record, 0, &a));
+        for (int t = 0; t < 3; t++)
+            assert_near(y[t], rows[i].y[t], 1e-6);
+    }
+}
+
+/* torch.softmax(q @ k.T / 2 ** 0.5, -1) @ v */
+static void attention_is_that_of_pytorch(void **state)
+{
+    static const double expected[] = {2.3395231, -2.0185692, 1.1116145, 1.6651566};
+    struct dlt_record record = make("scaled_dot_product_attention");
+    double q[] = {1, 0, 0, 2}, k[] = {1, 1, 2, -1}, v[] = {1, 2, 3, -4}, y[4];
+    struct bench_arrays a = {.input = {q, k, v}, .output = y};
+
+    (void)state;
+    record.u.attention = (struct dlt_attention){1, 1, 2, 2, 2, 0};
+    assert_true(bench_reference(&record, 0, &a));
+    for (int i = 0; i < 4; i++)
+        assert_near(y[i], expected[i], 1e-6);
 }
 
 static void concat_parts_cover_the_output(void **state)
@@ -244,6 +295,8 @@ int main(void)
         cmocka_unit_test(gradients_of_rows_are_their_derivatives),
         cmocka_unit_test(gradients_of_functions_are_their_derivatives),
         cmocka_unit_test(optimizers_make_the_steps_of_torch_optim),
+        cmocka_unit_test(recurrent_layers_are_those_of_pytorch),
+        cmocka_unit_test(attention_is_that_of_pytorch),
         cmocka_unit_test(concat_parts_cover_the_output),
     };
 
