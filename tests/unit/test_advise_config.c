@@ -197,6 +197,75 @@ static void a_strangers_file_is_not_believed(void **state)
     dlt_config_clear(&config);
 }
 
+static void objectives_prices_and_features_are_read(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(load("objective = \"cost\"; ask_start = true;\n"
+                          "partitions = ( { name = \"v100\"; price = 2.5; features = \"a,b\"; },\n"
+                          "  { name = \"cpu\"; profile = \"/p/x.dlp\"; },\n"
+                          "  { name = \"gpu\"; profile = \"/p/x.dlp\"; } );\n",
+                          &config, &error),
+                     0);
+    assert_int_equal(config.objective, DLT_OBJECTIVE_COST);
+    assert_true(config.ask_start);
+    assert_near(config.partitions[0].price, 2.5, 0);
+    assert_string_equal(config.partitions[0].features, "a,b");
+    assert_true(isnan(config.partitions[1].price));
+    /* One text for all that name it. */
+    assert_ptr_equal(config.partitions[1].profile, config.partitions[2].profile);
+    assert_string_equal(config.partitions[1].profile, "/p/x.dlp");
+    assert_int_equal(dlt_config_objective(&config, DLT_PARTITION_AUTO), DLT_OBJECTIVE_COST);
+    assert_int_equal(dlt_config_objective(&config, DLT_PARTITION_AUTO_RUN), DLT_OBJECTIVE_RUN);
+    assert_int_equal(dlt_config_objective(&config, DLT_PARTITION_SUGGEST), -1);
+    dlt_config_clear(&config);
+}
+
+static void wrong_values_say_what_would_be_right(void **state)
+{
+    static const char *const cases[][2] = {
+        {"snapshot_age = -5;", "has to be a time, such as 60 (seconds), or 0"},
+        {"objective = \"luck\";", "has to be one of \"run\", \"cost\", \"finish\""},
+        {"ask_start = 1;", "has to be true or false"},
+        {"partitions = ( { name = \"a\"; price = -1; } );", "has to be a number above 0"},
+    };
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(load(cases[i][0], &config, &error), -1);
+        assert_non_null(strstr(error.text, cases[i][1]));
+        dlt_config_clear(&config);
+    }
+}
+
+/* 200 partitions of 50 kinds of nodes. */
+static void a_large_site_fits(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+    FILE *stream = fopen(main_path, "w");
+
+    (void)state;
+    assert_non_null(stream);
+    fputs("partitions = (", stream);
+    for (int i = 0; i < 10000; i++)
+        fprintf(stream,
+                "%s\n{ name = \"p%d\"; device = \"NVIDIA A100-SXM4-80GB\"; profile = "
+                "\"k%d.dlp\"; gpus_per_node = 4; }",
+                i ? "," : "", i / 50, i % 50);
+    fputs(");\n", stream);
+    assert_int_equal(fclose(stream), 0);
+    chmod(main_path, 0644);
+    assert_int_equal(dlt_config_load(main_path, DLT_NOBODY, &config, &error), 0);
+    assert_int_equal(config.partition_count, 10000);
+    assert_string_equal(config.partitions[9999].name, "p199");
+    dlt_config_clear(&config);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +274,9 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_named_with_line_and_mend),
         cmocka_unit_test(the_including_file_wins_over_the_included_one),
         cmocka_unit_test(a_file_that_others_may_write_is_not_believed),
+        cmocka_unit_test(objectives_prices_and_features_are_read),
+        cmocka_unit_test(wrong_values_say_what_would_be_right),
+        cmocka_unit_test(a_large_site_fits),
         cmocka_unit_test(a_strangers_file_is_not_believed),
     };
 
