@@ -211,6 +211,7 @@ static int prepare(struct request *request, struct bench_runner *runner, double 
     const double telling = 0.7, operators = 0.85;
 
     request->sampler.threads = runner->session->threads;
+    request->sampler.types = runner->session->threads == 0;
     set_limits(request, header);
     if (bench_sampler_create(&request->sampler, &runner->sampler, error))
         return -1;

@@ -176,6 +176,29 @@ static bool fits(const struct bench_sampler *sampler, uint64_t index,
            4 * (work.input + work.output + work.weights) <= sampler->options.most_bytes;
 }
 
+/* Types take turns by pairs, so that each gets samples of networks and others. tf32 is a matter of
+ * matrix products; 16-bit images are stored channels last as often as not. */
+static void choose_type(uint64_t before, struct dlt_record *record)
+{
+    static const struct {
+        enum dlt_dtype dtype;
+        enum dlt_math math;
+    } types[] = {{DLT_FLOAT32, DLT_IEEE},
+                 {DLT_FLOAT16, DLT_IEEE},
+                 {DLT_FLOAT32, DLT_TF32},
+                 {DLT_BFLOAT16, DLT_IEEE}};
+    size_t type = before / 2 % (sizeof types / sizeof *types);
+    struct dlt_work work;
+
+    if (strcmp(record->kind->name, "optimizer_update") == 0)
+        return;
+    dlt_record_work(record, &work);
+    record->dtype = types[type].dtype;
+    record->math = work.macs > 0 ? types[type].math : DLT_IEEE;
+    if (record->kind->dims == 2 && record->dtype != DLT_FLOAT32 && before / 8 % 2)
+        record->layout = DLT_NHWC;
+}
+
 void bench_sampler_at(const struct bench_sampler *sampler, uint64_t index,
                       struct bench_sample *sample)
 {
@@ -213,6 +236,8 @@ void bench_sampler_at(const struct bench_sampler *sampler, uint64_t index,
     }
     sample->record.threads = sampler->options.threads;
     sample->record.pass = row->pass[0];
+    if (sampler->options.types)
+        choose_type(before, &sample->record);
     /* One in eight, one of the network's and one of the others in each sixteen. */
     sample->record.cache = before % 16 == 4 || before % 16 == 15 ? DLT_CACHE_WARM : DLT_CACHE_COLD;
 }

@@ -30,6 +30,7 @@ struct bench_sampler_options {
     double most_macs;
     double most_bytes;  /* of a forward pass's tensors */
     const char *models; /* folder of networks; NULL: the shipped ones */
+    bool types;         /* tf32, float16, bfloat16 and channels last as well, as GPUs have them */
 };
 
 struct bench_sampler;

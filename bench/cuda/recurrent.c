@@ -74,7 +74,7 @@ static int describe_cell(struct bench_layer *layer, struct recurrent *r, struct 
                                  CUDNN_LINEAR_INPUT, bench_cudnn_type(layer->type),
                                  CUDNN_DATA_FLOAT, math_of(&layer->record), (int32_t)n->in_features,
                                  (int32_t)n->hidden_size, (int32_t)n->hidden_size,
-                                 (int32_t)n->num_layers, NULL, CUDNN_RNN_PADDED_IO_DISABLED),
+                                 (int32_t)n->num_layers, NULL, CUDNN_RNN_PADDED_IO_ENABLED),
         "a cell's descriptor", error);
 }
 

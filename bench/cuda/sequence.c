@@ -299,7 +299,7 @@ static struct bench_reduce_arguments reduction_of(const struct bench_layer *laye
     const struct bench_shape *shape = &layer->input[0]->shape;
     unsigned reduced = layer->standalone ? 1u << (shape->rank - 1) : layer->options.reduced;
     struct bench_reduce_arguments reduce = {.outputs = 1, .reduced = 1, .factor = 1};
-    long long step = 1, stride[BENCH_MAP_RANK];
+    long long step = 1, stride[BENCH_MAP_RANK] = {0};
 
     for (int d = shape->rank - 1; d >= 0; d--) {
         stride[d] = step;

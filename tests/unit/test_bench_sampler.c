@@ -180,9 +180,45 @@ static void without_networks_all_samples_are_log_uniform(void **state)
     assert_int_equal(rmdir(empty), 0);
 }
 
+/* A GPU's samples: each type has its share, and 16-bit images come in both layouts. */
+static void types_and_layouts_are_drawn_where_asked_for(void **state)
+{
+    struct bench_sampler_options options = {
+        .seed = 1, .ops = "conv2d,softmax", .most_macs = 1e9, .most_bytes = 1e8};
+    int seen[DLT_DTYPES][DLT_MATHS][DLT_LAYOUTS] = {{{0}}}, rows_in_tf32 = 0;
+    struct bench_sampler *sampler;
+    struct bench_sample sample;
+    struct dlt_error error;
+
+    (void)state;
+    for (int types = 0; types < 2; types++) {
+        options.types = types == 1;
+        assert_int_equal(bench_sampler_create(&options, &sampler, &error), 0);
+        for (uint64_t i = 0; i < 400; i++) {
+            bench_sampler_at(sampler, i, &sample);
+            if (types == 0) {
+                assert_int_equal(sample.record.dtype, DLT_FLOAT32);
+                assert_int_equal(sample.record.math, DLT_IEEE);
+                continue;
+            }
+            seen[sample.record.dtype][sample.record.math][sample.record.layout]++;
+            rows_in_tf32 += sample.record.kind->dims == 0 && sample.record.math == DLT_TF32;
+        }
+        bench_sampler_destroy(sampler);
+    }
+    assert_true(seen[DLT_FLOAT32][DLT_IEEE][DLT_NCHW] >= 90);
+    assert_true(seen[DLT_FLOAT32][DLT_TF32][DLT_NCHW] >= 60);
+    for (int dtype = DLT_FLOAT16; dtype <= DLT_BFLOAT16; dtype++) {
+        assert_true(seen[dtype][DLT_IEEE][DLT_NCHW] >= 40);
+        assert_true(seen[dtype][DLT_IEEE][DLT_NHWC] >= 30);
+    }
+    assert_int_equal(rows_in_tf32, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(types_and_layouts_are_drawn_where_asked_for),
         cmocka_unit_test(a_sample_follows_from_seed_and_index_alone),
         cmocka_unit_test(every_beginning_holds_all_operators_in_their_shares),
         cmocka_unit_test(half_of_the_samples_stand_around_layers_of_networks),
