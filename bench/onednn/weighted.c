@@ -84,6 +84,17 @@ static struct layouts wanted_layouts(const struct bench_layer *layer)
     return l;
 }
 
+/* Whether the shared weight has this layer's shape: [out][in]. */
+static bool shares_shape(const struct bench_layer *layer)
+{
+    bench_md shared = layer->options.share->weight.value->md;
+    struct bench_shape shape;
+
+    bench_role_shape(&layer->record, BENCH_WEIGHT, 0, &shape);
+    return bench_md_rank(shared) == shape.rank &&
+           memcmp(bench_md_dims(shared), shape.dim, sizeof(int64_t) * (size_t)shape.rank) == 0;
+}
+
 /* Inputs of one output. */
 static double fan_in(const struct bench_layer *layer)
 {
@@ -116,8 +127,11 @@ int bench_weighted_forward(struct bench_layer *layer, struct dlt_error *error)
     struct bench_context *context = layer->context;
     struct layouts l = wanted_layouts(layer);
     dnnl_primitive_desc_t pd;
-    int status = make(layer, DLT_FORWARD, &l, &pd, error);
+    int status;
 
+    if (layer->options.share && !shares_shape(layer))
+        return dlt_fail(error, "a weight that is shared as its transpose cannot be run by onednn");
+    status = make(layer, DLT_FORWARD, &l, &pd, error);
     if (status == BENCH_OK)
         status = bench_own_descriptor(context, pd, error);
     if (status)
