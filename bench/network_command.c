@@ -295,8 +295,8 @@ static int run_job(const struct request *request, struct bench_session *session,
         for (int i = 0; i < PROFILED_STEPS && request->ops && status == 0; i++)
             status = bench_network_profile(network, error);
         if (status == 0 && request->common.json)
-            status =
-                bench_network_print_json(stdout, network, &run, history.count, request->ops, error);
+            status = bench_network_print_json(stdout, network, &run, history.count, history.step[0],
+                                              request->ops, error);
         else if (status == 0 && !request->common.quiet)
             print_row(dlt_model_name(job->model), &run, &history, bench_network_loss(network));
         if (status == 0 && request->ops && !request->common.json)

@@ -99,7 +99,7 @@ static struct json_object *list_ops(const struct bench_network *network)
 }
 
 int bench_network_print_json(FILE *stream, const struct bench_network *network,
-                             const struct dlt_run *run, size_t steps, bool ops,
+                             const struct dlt_run *run, size_t steps, double least_s, bool ops,
                              struct dlt_error *error)
 {
     struct json_object *object = json_object_new_object();
@@ -114,6 +114,7 @@ int bench_network_print_json(FILE *stream, const struct bench_network *network,
     add_ms(object, "backward_ms", run->backward_s);
     add_ms(object, "step_ms", run->step_s);
     add_ms(object, "std_ms", run->std_s);
+    add_ms(object, "min_ms", least_s);
     json_object_object_add(object, "samples_per_s", json_object_new_double(run->throughput));
     json_object_object_add(object, "loss", json_object_new_double(bench_network_loss(network)));
     add_mib(object, "memory_mib", run->memory_bytes);

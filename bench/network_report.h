@@ -12,9 +12,10 @@
 /* A table by kind of operator, the slowest first. */
 void bench_network_print_ops(FILE *stream, const struct bench_network *network);
 
-/* One object on one line: the run, its loss and its memory; with ops, each node's times. */
+/* One object on one line: the run, its fastest step of least_s, its loss and its memory; with ops,
+ * each node's times. */
 int bench_network_print_json(FILE *stream, const struct bench_network *network,
-                             const struct dlt_run *run, size_t steps, bool ops,
+                             const struct dlt_run *run, size_t steps, double least_s, bool ops,
                              struct dlt_error *error);
 
 #endif
