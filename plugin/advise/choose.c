@@ -81,9 +81,10 @@ static void say_chosen(const struct dlt_scene *scene, enum dlt_objective objecti
         snprintf(why, sizeof why, ": the cheapest run, %s",
                  dlt_text_from_double(figure, cost_of(chosen), 3));
     else if (objective == DLT_OBJECTIVE_FINISH)
-        snprintf(why, sizeof why,
-                 ": the job would end earliest there, in about %s by what Slurm guesses of the queue",
-                 dlt_text_difference(figure, finish_of(chosen)));
+        snprintf(
+            why, sizeof why,
+            ": the job would end earliest there, in about %s by what Slurm guesses of the queue",
+            dlt_text_difference(figure, finish_of(chosen)));
     dlt_scene_say(scene->decision, false, "partition %sset to %s%s", dlt_scene_would_be(scene),
                   chosen->partition, why);
 }

@@ -63,7 +63,6 @@ setup() { plugin_setup; }
 }
 
 @test "--deadline, --time-min and --reservation keep the plugin's hands off the limit" {
-    local option
     submit "${v100[@]}" "$long" --deadline=now+6days
     warns "because --deadline is given; --time=00:38:00 would do"
     submit "${v100[@]}" "$long" --time-min=1

@@ -8,7 +8,10 @@
 load plugin
 
 setup_file() {
-    command -v mariadbd >/dev/null && command -v slurmdbd >/dev/null || skip "no mariadbd or slurmdbd"
+    local program
+    for program in mariadbd slurmdbd; do
+        command -v $program >/dev/null || skip "$program is not installed"
+    done
     plugin_start --accounting
 }
 teardown_file() {

@@ -96,11 +96,11 @@ setup() { plugin_setup; }
 }
 
 @test "a step is nothing, even with a bad --dl-model" {
-    run --separate-stderr salloc -Q "${v100[@]}" srun --dl-model=resnet5 echo done
+    run --separate-stderr salloc -Q "${v100[@]}" srun --dl-model=resnet5 echo finished
     ((status == 0))
-    [[ $output == done ]]
+    [[ $output == finished ]]
     [[ $stderr != *dltime* ]]
-    run --separate-stderr salloc -Q "${v100[@]}" sh -c 'SLURM_JOB_ID= ; srun --jobid=$SLURM_JOBID --dl-model=mlp.json,epochs=2 echo done'
+    run --separate-stderr salloc -Q "${v100[@]}" sh -c 'SLURM_JOB_ID= ; srun --jobid=$SLURM_JOBID --dl-model=mlp.json,epochs=2 echo finished'
     [[ $stderr != *dltime* ]]
 }
 

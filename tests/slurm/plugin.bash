@@ -10,7 +10,7 @@
 #   setup() { plugin_setup; }
 
 # shellcheck disable=SC2154 # source_dir is the helper's; run sets output, stderr and status
-# shellcheck disable=SC2034 # v100, long and job are the tests'
+# shellcheck disable=SC2034,SC2119,SC2120 # v100, long and job are the tests'
 
 load helper
 

@@ -16,7 +16,7 @@ undefined() {
 }
 
 @test "in slurmd and slurmstepd only the small object is mapped" {
-    local node job pid found=0
+    local job pid found=0
     submitted sbatch --parsable "${v100[@]}" "$long" -w v100-1 -o /dev/null --wrap 'sleep 30'
     until [[ $(job_field "$job" JobState) == RUNNING ]]; do sleep 0.1; done
     sleep 0.5

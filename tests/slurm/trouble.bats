@@ -182,7 +182,7 @@ END
 }
 
 @test "a controller that is away adds no more than the deadline to Slurm's own patience" {
-    local begin alone with
+    local begin
     conf 'deadline = 0.5;'
     sed 's/^SlurmctldPort=.*/SlurmctldPort=1/; s/^MessageTimeout.*//' "$SLURM_DEV_ROOT/etc/slurm.conf" >away.conf
     cp "$SLURM_DEV_ROOT"/etc/plugstack.conf .
