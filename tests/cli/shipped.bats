@@ -17,15 +17,17 @@ setup_file() {
     export DLTIME=$root/build/dltime PROFILES=$root/etc/profiles
     cd "$BATS_FILE_TMPDIR" || exit 1
     rows "Tesla V100-PCIE-32GB" "pytorch 2.1.0" >v100.jsonl
-    rows "Tesla P100-PCIE-16GB" "pytorch 2.1.0" >p100.jsonl
-    rows "Tesla P100-PCIE-16GB" "tensorflow 1.x" >p100-tf.jsonl
+    rows "Tesla P100-PCIE-16GB" "pytorch 2.1.0" 1.6 >p100.jsonl
+    rows "Tesla P100-PCIE-16GB" "tensorflow 1.x" 1.6 >p100-tf.jsonl
     "$DLTIME" train v100.jsonl p100.jsonl p100-tf.jsonl --method cost --output general.dlp \
         --each "$PROFILES" 2>/dev/null
     cp general.dlp "$PROFILES"
 }
 
-rows() { # DEVICE FRAMEWORK
+rows() { # DEVICE FRAMEWORK [SLOWER]
     awk -v n=40 -f "$BATS_TEST_DIRNAME/../rows.awk" |
+        awk -F'"median_ms":' -v slower="${3:-1}" \
+            'NR > 1 { $0 = $1 "\"median_ms\":" slower * $2 "}" } { print }' |
         sed -e "1s/Made up/$1/" -e "1s/\"software\":{/&\"framework\":\"$2\",/"
 }
 
