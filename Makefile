@@ -123,6 +123,8 @@ CUDA_VERSION   := $(shell sed -n 's/^\#define CUDART_VERSION *\([0-9]*\)[0-9][0-
 	$(CUDA_HOME)/include/cuda_runtime_api.h 2>/dev/null)
 CUDA_LIB       := $(firstword $(wildcard $(CUDA_HOME)/lib64 $(CUDA_HOME)/lib))
 CUDA_SOURCES   := $(notdir $(wildcard bench/cuda/*.c))
+KERNEL_HEADERS := $(addprefix bench/cuda/,arguments.h functions.h number.h half.h) \
+	$(wildcard bench/cuda/kernels/*.h)
 
 # NAME MAJOR TOOLKIT TOOLKIT-LIBRARIES CUDNN-INCLUDE CUDNN-LIBRARIES TARGETS
 define CUDA_BACKEND
@@ -136,8 +138,7 @@ $(BUILD)/$(1)/compile: bench/cuda/compile/compile.c
 	$$(CC) $$(ALL_CFLAGS) -isystem $(3)/include $$(ALL_LDFLAGS) -Wl,-rpath,$(4) -o $$@ $$< \
 		-L$(4) -l:libnvrtc.so.$(2)
 
-$(BUILD)/$(1)/%.image: bench/cuda/kernels.cu bench/cuda/arguments.h bench/cuda/functions.h \
-		bench/cuda/number.h | $(BUILD)/$(1)/compile
+$(BUILD)/$(1)/%.image: bench/cuda/kernels.cu $(KERNEL_HEADERS) | $(BUILD)/$(1)/compile
 	$(BUILD)/$(1)/compile $$< $$* $$@.new -Ibench/cuda && mv $$@.new $$@
 
 $(BUILD)/$(1)/images.S: bench/cuda/compile/images $(foreach t,$(7),$(BUILD)/$(1)/$(t).image)
@@ -169,8 +170,7 @@ endif
 HOST_CUDA := $(BUILD)-host
 ifeq ($(CUDA_VERSION)$(if $(CUDNN_INCLUDE),,x)$(if $(CUDNN_LIB),,x)$(if $(shell command -v $(CXX)),,x),13)
 cuda-tests: $(HOST_CUDA)/backend_cuda13.so $(HOST_CUDA)/dlbench
-$(HOST_CUDA)/host_kernels.o: tests/cuda/host_kernels.cpp bench/cuda/kernels.cu \
-		bench/cuda/arguments.h bench/cuda/functions.h bench/cuda/number.h bench/cuda/half.h
+$(HOST_CUDA)/host_kernels.o: tests/cuda/host_kernels.cpp bench/cuda/kernels.cu $(KERNEL_HEADERS)
 	@mkdir -p $(@D)
 	$(CXX) -O1 -g -fPIC -Wall -Wno-unknown-pragmas -Ibench/cuda -c -o $@ $<
 $(HOST_CUDA)/host_runtime.o: tests/cuda/host_runtime.c bench/cuda/half.h
