@@ -284,6 +284,7 @@ static int submit_or_undo(const struct dlt_advise_call *call, struct dlt_error *
     if (call->action == DLT_ADVISE_UNDO || (call->srun && slurm_option_isset(call->opt, "jobid")) ||
         !jobspec_read(call->opt, &request))
         return 0;
+    dlt_config_init(&config);
     result = dlt_config_load(call->conf, (uid_t)slurm_conf.slurm_user_id, &config, error);
     if (result == 0)
         result = submit(call, &config, &request, error);
