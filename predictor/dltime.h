@@ -50,6 +50,8 @@ struct dlt_error {
 struct dlt_model;    /* a network and the training asked for */
 struct dlt_profile;  /* what was learned about devices */
 struct dlt_estimate; /* an answer */
+struct dlt_scaling;  /* what several devices make of a step (`dltime scaling`) */
+struct dlt_history;  /* corrections from finished jobs (`dltime learn`) */
 
 /* What an estimate rests on, from worst to best. The order is meaningful: compare with <. */
 enum dlt_basis {
@@ -85,6 +87,14 @@ const char *dlt_model_name(const struct dlt_model *model);
 int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error);
 void dlt_profile_destroy(struct dlt_profile *profile);
 
+/* Reads what `dltime scaling` wrote. May be shared by threads; the caller destroys it. */
+int dlt_scaling_load(const char *path, struct dlt_scaling **scaling, struct dlt_error *error);
+void dlt_scaling_destroy(struct dlt_scaling *scaling);
+
+/* Reads a file of corrections that `dltime learn` wrote. The same. */
+int dlt_history_load(const char *path, struct dlt_history **history, struct dlt_error *error);
+void dlt_history_destroy(struct dlt_history *history);
+
 /* What is asked. Zero-initialise, then set what is known. */
 struct dlt_question {
     const char
@@ -93,7 +103,11 @@ struct dlt_question {
     int nodes;         /* nodes in all; 0: 1 */
     int cpus;          /* CPUs of the job on each node; 0: unknown */
     bool forward_only; /* inference instead of a training step */
-    double memory_bytes; /* memory of one device; 0: from the profile or the catalogue */
+    double memory_bytes;   /* memory of one device; 0: from the profile or the catalogue */
+    double node_bandwidth; /* bytes/s between nodes, in one direction; 0: 100 Gbit/s */
+    const struct dlt_scaling *scaling; /* NULL: an analytic ring all-reduce */
+    const struct dlt_history *history; /* NULL: no corrections. Needs a partition */
+    const char *partition;
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "command/command.h"
 #include "command/predict.h"
 #include "graph/model.h"
+#include "predict/interconnect.h"
 #include "predict/shipped.h"
 
 static const char help[] =
@@ -27,6 +28,10 @@ static const char help[] =
     "  --devices N           devices in all (default 1)\n"
     "  --nodes N             nodes that they are on (default 1)\n"
     "  --cpus N              CPUs of the job, for a CPU profile\n"
+    "  --interconnect NAME   between nodes: 10gbe to 400gbe, edr, hdr, ndr (default 100gbe)\n"
+    "  --scaling FILE        what several devices make of a step (`dltime scaling`)\n"
+    "  --history FILE        corrections from finished jobs (`dltime learn`), with --partition\n"
+    "  --partition NAME      whose corrections\n"
     "  --pass forward|step   inference or training (default step)\n"
     "  --quantile Q          also the time that is not exceeded with probability Q\n"
     "  --ops                 time of each unit\n"
@@ -36,7 +41,7 @@ static const char help[] =
 
 struct options {
     const char *spec;
-    const char *profile;
+    const char *profile, *scaling, *history;
     struct dlt_question question;
     struct predict_view view;
 };
@@ -50,7 +55,22 @@ static int take_count(const char *option, const char *text, int limit, int *coun
     return status;
 }
 
-enum { PROFILE = 256, DEVICE, DEVICES, NODES, CPUS, PASS, QUANTILE, OPS, JSON, HELP };
+enum {
+    PROFILE = 256,
+    DEVICE,
+    DEVICES,
+    NODES,
+    CPUS,
+    INTERCONNECT,
+    SCALING,
+    HISTORY,
+    PARTITION,
+    PASS,
+    QUANTILE,
+    OPS,
+    JSON,
+    HELP
+};
 
 static const struct option long_options[] = {
     {"profile", required_argument, NULL, PROFILE},
@@ -58,6 +78,10 @@ static const struct option long_options[] = {
     {"devices", required_argument, NULL, DEVICES},
     {"nodes", required_argument, NULL, NODES},
     {"cpus", required_argument, NULL, CPUS},
+    {"interconnect", required_argument, NULL, INTERCONNECT},
+    {"scaling", required_argument, NULL, SCALING},
+    {"history", required_argument, NULL, HISTORY},
+    {"partition", required_argument, NULL, PARTITION},
     {"pass", required_argument, NULL, PASS},
     {"quantile", required_argument, NULL, QUANTILE},
     {"ops", no_argument, NULL, OPS},
@@ -65,6 +89,20 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, HELP},
     {0},
 };
+
+static int take_interconnect(const char *name, double *bandwidth)
+{
+    const struct dlt_interconnect *found = dlt_interconnect_find(name);
+    const char *nearest = dlt_interconnect_nearest(name);
+
+    if (!found && nearest)
+        return command_usage("predict", "--interconnect %s is not known; did you mean %s?", name,
+                             nearest);
+    if (!found)
+        return command_usage("predict", "--interconnect %s is not known; see --help", name);
+    *bandwidth = found->bandwidth;
+    return COMMAND_DONE;
+}
 
 static int take_option(int option, const char *value, struct options *o)
 {
@@ -81,6 +119,17 @@ static int take_option(int option, const char *value, struct options *o)
         return take_count("nodes", value, 1000000, &o->question.nodes);
     case CPUS:
         return take_count("cpus", value, 100000, &o->question.cpus);
+    case INTERCONNECT:
+        return take_interconnect(value, &o->question.node_bandwidth);
+    case SCALING:
+        o->scaling = value;
+        return COMMAND_DONE;
+    case HISTORY:
+        o->history = value;
+        return COMMAND_DONE;
+    case PARTITION:
+        o->question.partition = value;
+        return COMMAND_DONE;
     case PASS:
         o->question.forward_only = strcmp(value, "forward") == 0;
         if (!o->question.forward_only && strcmp(value, "step") != 0)
@@ -118,18 +167,29 @@ static int open_profile(const struct options *o, const struct dlt_model *model,
 static int answer(const struct options *o, struct dlt_model *model,
                   const struct predict_range *range, struct dlt_error *error)
 {
+    struct dlt_question question = o->question;
     struct dlt_profile *profile = NULL;
     struct dlt_estimate *estimate = NULL;
+    struct dlt_scaling *scaling = NULL;
+    struct dlt_history *history = NULL;
     int result = open_profile(o, model, &profile, error);
 
+    if (result == 0 && o->scaling)
+        result = dlt_scaling_load(o->scaling, &scaling, error);
+    if (result == 0 && o->history)
+        result = dlt_history_load(o->history, &history, error);
+    question.scaling = scaling;
+    question.history = history;
     if (result == 0 && range->high > 0) {
-        result = predict_batches(model, profile, &o->question, range, o->view.json, error);
+        result = predict_batches(model, profile, &question, range, o->view.json, error);
     } else if (result == 0) {
-        result = dlt_predict(model, profile, &o->question, &estimate, error);
+        result = dlt_predict(model, profile, &question, &estimate, error);
         if (result == 0)
             predict_print(estimate, dlt_profile_path(profile), &o->view);
     }
     dlt_estimate_destroy(estimate);
+    dlt_scaling_destroy(scaling);
+    dlt_history_destroy(history);
     dlt_profile_destroy(profile);
     return result;
 }
@@ -172,6 +232,8 @@ int command_predict(int argc, char **argv)
         return command_usage("predict", optind == argc ? "which SPEC?" : "one SPEC at a time");
     if (!o.profile && !o.question.device)
         return command_usage("predict", "which device? Give --device NAME, or --profile FILE");
+    if (o.history && !o.question.partition)
+        return command_usage("predict", "--history needs --partition NAME");
     o.spec = argv[optind];
     return run(&o);
 }

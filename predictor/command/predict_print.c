@@ -130,6 +130,7 @@ static struct json_object *estimate_json(const struct dlt_estimate *e, const cha
     dlt_json_number(object, "job_high_s", dlt_estimate_job_quantile(e, 0.95));
     json_object_object_add(object, "quantiles", quantiles_json(e, view->quantile));
     json_object_object_add(object, "terms", terms_json(&e->terms));
+    dlt_json_number(object, "correction", e->correction == 1 ? NAN : e->correction);
     dlt_json_number(object, "memory_gib", dlt_estimate_memory_bytes(e) / 1073741824.0);
     dlt_json_text(object, "fits", dlt_fits_name(e->fits));
     dlt_json_text(object, "basis", dlt_basis_name(e->basis));
@@ -195,6 +196,9 @@ static void print_screen(const struct dlt_estimate *e, const char *profile,
            dlt_text_from_bytes(memory, dlt_estimate_memory_bytes(e)), dlt_fits_name(e->fits));
     printf("  %-10s %14s    %.0f %% of the time extrapolated\n", "rests on",
            dlt_basis_name(e->basis), 100 * e->extrapolated);
+    if (e->correction != 1)
+        printf("  %-10s %13.2fx   by finished jobs of this network on this partition\n",
+               "corrected", e->correction);
     printf("  %-10s %s\n", "profile", profile);
     if (isnan(e->job_s))
         printf("  add epochs= and samples= (or steps=) for a job time\n");

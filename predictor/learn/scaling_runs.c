@@ -169,7 +169,7 @@ static double ring_slowdown(const struct dlt_run *run, double bytes, double one_
     if (isnan(bytes) || isnan(one_s) || !device)
         return NAN;
     return 1 +
-           dlt_run_all_reduce(bytes, backward * one_s, run->devices, run->nodes, device) / one_s;
+           dlt_run_all_reduce(bytes, backward * one_s, run->devices, run->nodes, device, 0) / one_s;
 }
 
 /* Throughputs in a unit that is no sample tell how times compare, not what they are. */

@@ -55,6 +55,9 @@ void dlt_lower_dtypes(const struct dlt_graph *graph, enum dlt_precision precisio
                       unsigned char *dtype);
 enum dlt_dtype dlt_lower_parameter_dtype(enum dlt_precision precision);
 
+/* Whether matrix products take 16-bit numbers. */
+bool dlt_lower_is_half(enum dlt_precision precision);
+
 /* Kernels that one step of an optimizer launches (PyTorch's implementations). */
 double dlt_update_kernels(const struct dlt_record *update);
 

@@ -34,6 +34,11 @@ enum dlt_dtype dlt_lower_parameter_dtype(enum dlt_precision precision)
     return precisions[precision].amp ? DLT_FLOAT32 : precisions[precision].half;
 }
 
+bool dlt_lower_is_half(enum dlt_precision precision)
+{
+    return precisions[precision].half != DLT_FLOAT32;
+}
+
 void dlt_lower_dtypes(const struct dlt_graph *graph, enum dlt_precision precision,
                       unsigned char *dtype)
 {

@@ -44,6 +44,9 @@ struct dlt_estimate {
     const struct dlt_plan *plan;
     struct dlt_unit_times *unit; /* plan->unit_count of them, and the update */
     double parameters;
+    const struct dlt_scaling *scaling; /* while it is being made */
+    double node_bandwidth;
+    double correction; /* by which finished jobs made it longer; 1: none */
 };
 
 #endif

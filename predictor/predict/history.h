@@ -33,11 +33,9 @@ int dlt_history_add(struct dlt_history *history, const struct dlt_correction *co
 const struct dlt_correction *dlt_history_find(const struct dlt_history *history, uint64_t network,
                                               const char *partition);
 
-/* Reads and writes a file of corrections (JSON). A loaded history is the caller's to destroy.
- * mode: the file's permissions, 0600 for one user's own. */
-int dlt_history_load(const char *path, struct dlt_history **history, struct dlt_error *error);
+/* Writes a file of corrections (JSON), which dlt_history_load reads. mode: its permissions, 0600 for
+ * one user's own. */
 int dlt_history_save(const struct dlt_history *history, const char *path, unsigned mode,
                      struct dlt_error *error);
-void dlt_history_destroy(struct dlt_history *history);
 
 #endif

@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#include "predict/scaling.h"
+
 double dlt_run_all_reduce(double gradient_bytes, double backward_s, int devices, int nodes,
-                          const struct dlt_device *device)
+                          const struct dlt_device *device, double node_bandwidth)
 {
     /* Share of the backward pass that a bucketed all-reduce runs beside (the last bucket waits for
      * the first layer's gradient), and a ring's latency for one hop. */
@@ -14,7 +16,7 @@ double dlt_run_all_reduce(double gradient_bytes, double backward_s, int devices,
     if (devices < 2)
         return 0;
     if (nodes > 1)
-        bandwidth = 100e9 / 8;
+        bandwidth = node_bandwidth > 0 ? node_bandwidth : 100e9 / 8;
     else
         bandwidth = device->interconnect_bandwidth > 0 ? device->interconnect_bandwidth : 12e9;
     seconds = 2.0 * (devices - 1) / devices * gradient_bytes / bandwidth + 2 * (devices - 1) * hop;
@@ -39,6 +41,23 @@ static double checkpoint_seconds(const struct dlt_training *t, double parameters
     if (!(bytes > 0))
         bytes = 4 * parameters * (1 + dlt_optimizer_states(t->optimizer));
     return bytes / 1e9;
+}
+
+/* Seconds that several devices add to a step of one. */
+static double communicate(const struct dlt_estimate *e, double step_s, double backward_s,
+                          double gradient_bytes)
+{
+    double ring_s = dlt_run_all_reduce(gradient_bytes, backward_s, e->devices, e->nodes, &e->device,
+                                       e->node_bandwidth);
+    const struct dlt_scaling_case where = {.network = e->model,
+                                           .devices = e->devices,
+                                           .nodes = e->nodes,
+                                           .half = dlt_lower_is_half(e->training.precision),
+                                           .ring = 1 + ring_s / step_s};
+
+    if (e->devices < 2 || !e->scaling || !(step_s > 0))
+        return ring_s;
+    return fmax(dlt_scaling_slowdown(e->scaling, &where) - 1, 0) * step_s;
 }
 
 /* Optimizer steps of one epoch; NaN without samples. */
@@ -100,9 +119,8 @@ void dlt_run_fill(struct dlt_estimate *e, const struct dlt_step_times *times, do
     double micro_steps = t->accumulate > 0 ? (double)t->accumulate : 1;
     double compute = micro_steps * (e->forward_only ? times->forward_s : times->micro_s);
     double update = e->forward_only ? 0 : times->update_s;
-    double reduce = e->forward_only ? 0
-                                    : dlt_run_all_reduce(gradient_bytes, backward_s, e->devices,
-                                                         e->nodes, &e->device);
+    double reduce =
+        e->forward_only ? 0 : communicate(e, compute + update, backward_s, gradient_bytes);
     double samples = micro_steps * (double)e->batch * e->devices;
     double load = 0;
 

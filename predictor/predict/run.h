@@ -8,13 +8,14 @@
 
 /* Seconds that a gradient all-reduce adds to a step: a ring moves 2 (n - 1) / n of the gradients
  * through the slowest link (Patarasuk and Yuan 2009), beside the backward pass as far as that
- * lasts. nodes > 1: the link between nodes, 100 Gbit/s unless known; devices on one node: the
- * device's interconnect, 12 GB/s where it is unknown. */
+ * lasts. nodes > 1: the link between nodes, node_bandwidth, or 100 Gbit/s where that is 0; devices
+ * on one node: the device's interconnect, 12 GB/s where it is unknown. */
 double dlt_run_all_reduce(double gradient_bytes, double backward_s, int devices, int nodes,
-                          const struct dlt_device *device);
+                          const struct dlt_device *device, double node_bandwidth);
 
 /* Fills step_s, epoch_s, job_s, steps_per_epoch, epochs and terms of an estimate whose training,
- * devices, nodes and batch are set. NaN where the training does not say enough. */
+ * devices, nodes, batch, scaling and node_bandwidth are set. NaN where the training does not say
+ * enough. */
 void dlt_run_fill(struct dlt_estimate *estimate, const struct dlt_step_times *times,
                   double backward_s, double gradient_bytes, double parameters);
 

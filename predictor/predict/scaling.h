@@ -58,10 +58,8 @@ void dlt_scaling_terms(const struct dlt_scaling_case *c, double term[3]);
 /* t(n, N) / t(1); 1 on one device. */
 double dlt_scaling_slowdown(const struct dlt_scaling *scaling, const struct dlt_scaling_case *c);
 
-/* Reads and writes a scaling file (JSON). What is loaded is the caller's to destroy. */
-int dlt_scaling_load(const char *path, struct dlt_scaling **scaling, struct dlt_error *error);
+/* Writes a scaling file (JSON), which dlt_scaling_load reads. source: what it was fitted to. */
 int dlt_scaling_save(const struct dlt_scaling *scaling, const char *source, const char *path,
                      struct dlt_error *error);
-void dlt_scaling_destroy(struct dlt_scaling *scaling);
 
 #endif

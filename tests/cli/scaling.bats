@@ -67,3 +67,22 @@ runs() {
     run -2 "$dltime" scaling runs.jsonl --output x --weight -1
     run -2 "$dltime" scaling runs.jsonl --output x --intrinsic a,,b
 }
+
+@test "predict uses a scaling, a link between nodes and corrections" {
+    runs >runs.jsonl
+    "$dltime" scaling runs.jsonl --output site.scaling --resamples 0 2>/dev/null
+    step() { "$dltime" predict resnet18,batch=8,epochs=1,samples=8000,setup=0 --device v100 --json "$@"; }
+    one=$(step | jq .step_ms)
+    step --devices 8 --scaling site.scaling |
+        jq -e --argjson one "$one" '.step_ms / $one > 1.2 and .step_ms / $one < 1.7'
+    slow=$(step --devices 4 --nodes 4 --interconnect 10gbe | jq .step_ms)
+    step --devices 4 --nodes 4 --interconnect ndr | jq -e --argjson slow "$slow" '.step_ms < $slow'
+    echo '{"format":"dltime-history","version":1,"corrections":[{"network":"any",
+           "partition":"p","factor":1.5,"jobs":9,"users":3}]}' >history.json
+    step --history history.json --partition p |
+        jq -e --argjson one "$one" '(.step_ms / $one - 1.5 | fabs) < 1e-6 and .correction == 1.5'
+    step --history history.json --partition q | jq -e '.correction == null'
+    run -2 "$dltime" predict resnet18 --device v100 --history history.json
+    run -2 "$dltime" predict resnet18 --device v100 --interconnect hrd
+    [[ $output == *'did you mean hdr?'* ]]
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include "predict/interconnect.h"
 #include "predict/run.h"
+#include "predict/scaling.h"
 #include "predict/student.h"
 #include "test.h"
 
@@ -89,11 +91,16 @@ static void all_reduce_is_free_on_one_device_and_hidden_behind_a_long_backward(v
     struct dlt_device nvlink = {.interconnect_bandwidth = 100e9};
 
     (void)state;
-    assert_near(dlt_run_all_reduce(1e9, 0.1, 1, 1, &nvlink), 0, 1e-12);
+    assert_near(dlt_run_all_reduce(1e9, 0.1, 1, 1, &nvlink, 0), 0, 1e-12);
     /* 2 x 3/4 x 1 GB / 100 GB/s = 15 ms, + 6 hops of 10 us; nothing to hide behind. */
-    assert_near(dlt_run_all_reduce(1e9, 0, 4, 1, &nvlink), 0.01506, 1e-9);
+    assert_near(dlt_run_all_reduce(1e9, 0, 4, 1, &nvlink, 0), 0.01506, 1e-9);
     /* Behind 100 ms of backward a tenth of it stays. */
-    assert_near(dlt_run_all_reduce(1e9, 0.1, 4, 1, &nvlink), 0.001506, 1e-9);
+    assert_near(dlt_run_all_reduce(1e9, 0.1, 4, 1, &nvlink, 0), 0.001506, 1e-9);
+    /* Between nodes over HDR InfiniBand, four fifths of 25 GB/s: 75 ms and the hops. */
+    assert_near(dlt_run_all_reduce(1e9, 0, 4, 2, &nvlink, dlt_interconnect_find("HDR")->bandwidth),
+                0.07506, 1e-9);
+    assert_null(dlt_interconnect_find("token ring"));
+    assert_string_equal(dlt_interconnect_nearest("nvlink9"), "nvlink1");
 }
 
 static struct dlt_estimate small_job(void)
@@ -107,6 +114,22 @@ static struct dlt_estimate small_job(void)
 
 static const struct dlt_step_times step_times = {
     .forward_s = 0.01, .micro_s = 0.03, .update_s = 0.002};
+
+/* f_E = e^0.1 x 8^0.05 = 1.2263 beside no share of a ring: a step of 32 ms takes 7.24 ms more. */
+static void a_learned_scaling_takes_the_place_of_the_ring(void **state)
+{
+    struct dlt_scaling scaling = {.exponent = {0.1, 0, 0.05, 0}};
+    struct dlt_estimate e = small_job();
+
+    (void)state;
+    e.devices = 8;
+    e.scaling = &scaling;
+    dlt_run_fill(&e, &step_times, 0.02, 1e9, 0);
+    assert_near(e.step_s, 0.032 * 1.1051709 * 1.1095695, 1e-8);
+    e.devices = 1;
+    dlt_run_fill(&e, &step_times, 0.02, 1e9, 0);
+    assert_near(e.step_s, 0.032, 1e-12);
+}
 
 static void a_job_is_its_epochs_of_whole_steps_and_the_setup(void **state)
 {
@@ -202,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_slow_host_rules_small_steps),
         cmocka_unit_test(a_constant_of_the_host_hides_behind_the_device_as_its_kernels_do),
         cmocka_unit_test(on_a_cpu_dispatch_and_work_add),
+        cmocka_unit_test(a_learned_scaling_takes_the_place_of_the_ring),
         cmocka_unit_test(all_reduce_is_free_on_one_device_and_hidden_behind_a_long_backward),
         cmocka_unit_test(a_job_is_its_epochs_of_whole_steps_and_the_setup),
         cmocka_unit_test(drop_last_drops_the_partial_batch_and_start_epoch_the_epochs_done),
