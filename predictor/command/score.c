@@ -8,23 +8,9 @@
 
 #include "base/json.h"
 
-struct point {
-    double seen, predicted, low, high;
-};
-
-struct group {
-    struct score_key key;
-    struct point *point;
-    size_t count, room, skipped;
-};
-
 struct scores {
-    struct group *group;
+    struct score_group *group;
     size_t count;
-};
-
-struct summary {
-    double rmse, mae, mape, median_ape, r2, coverage, width;
 };
 
 struct scores *scores_create(void)
@@ -48,9 +34,9 @@ static bool same_key(const struct score_key *a, const struct score_key *b)
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->device, b->device) == 0;
 }
 
-static struct group *find(struct scores *s, const struct score_key *key)
+static struct score_group *find(struct scores *s, const struct score_key *key)
 {
-    struct group *larger;
+    struct score_group *larger;
 
     for (size_t i = s->count; i-- > 0;)
         if (same_key(&s->group[i].key, key))
@@ -59,34 +45,33 @@ static struct group *find(struct scores *s, const struct score_key *key)
     if (!larger)
         return NULL;
     s->group = larger;
-    s->group[s->count] = (struct group){.key = *key};
+    s->group[s->count] = (struct score_group){.key = *key};
     return &s->group[s->count++];
 }
 
-int scores_add(struct scores *scores, const struct score_key *key, double seen, double predicted,
-               double low, double high)
+int scores_add(struct scores *scores, const struct score_key *key, const struct score_point *point)
 {
-    struct group *g = find(scores, key);
+    struct score_group *g = find(scores, key);
 
     if (!g)
         return -1;
     if (g->count == g->room) {
         size_t room = g->room ? 2 * g->room : 64;
-        struct point *larger = reallocarray(g->point, room, sizeof *g->point);
+        struct score_point *larger = reallocarray(g->point, room, sizeof *g->point);
 
         if (!larger)
             return -1;
         g->point = larger;
         g->room = room;
     }
-    g->point[g->count++] = (struct point){seen, predicted, low, high};
+    g->point[g->count++] = *point;
     return 0;
 }
 
 int scores_skip(struct scores *scores, const struct score_key *key)
 {
     struct score_key without = *key;
-    struct group *g;
+    struct score_group *g;
 
     without.basis = DLT_BASIS_NONE;
     g = find(scores, &without);
@@ -103,7 +88,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(const struct point *point, size_t count)
+static double median(const struct score_point *point, size_t count)
 {
     double *ape = malloc((count + 1) * sizeof *ape);
     double middle = NAN;
@@ -118,13 +103,13 @@ static double median(const struct point *point, size_t count)
     return middle;
 }
 
-static struct summary summarise(const struct point *point, size_t count)
+struct score_summary score_summarise(const struct score_point *point, size_t count)
 {
-    struct summary s = {0};
+    struct score_summary s = {0};
     double mean = 0, squares = 0, n = (double)count;
 
     if (count == 0)
-        return (struct summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        return (struct score_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < count; i++)
         mean += point[i].seen / n;
     for (size_t i = 0; i < count; i++) {
@@ -143,10 +128,10 @@ static struct summary summarise(const struct point *point, size_t count)
     return s;
 }
 
-static struct json_object *summary_json(const struct point *point, size_t count, size_t skipped,
-                                        struct json_object *object)
+static struct json_object *summary_json(const struct score_point *point, size_t count,
+                                        size_t skipped, struct json_object *object)
 {
-    struct summary s = summarise(point, count);
+    struct score_summary s = score_summarise(point, count);
 
     dlt_json_number(object, "n", (double)count);
     dlt_json_number(object, "skipped", (double)skipped);
@@ -160,18 +145,25 @@ static struct json_object *summary_json(const struct point *point, size_t count,
     return object;
 }
 
-/* What a total is of. */
-enum of { OF_ALL, OF_OPERATORS, OF_NETWORKS };
-
-static bool counts(const struct group *g, enum of of)
+size_t scores_groups(const struct scores *scores)
 {
-    return !g->key.part && (of == OF_ALL || g->key.network == (of == OF_NETWORKS));
+    return scores->count;
 }
 
-/* Those groups' points in one array; NULL out of memory. */
-static struct point *pool(const struct scores *scores, enum of of, size_t *count, size_t *skipped)
+const struct score_group *scores_group(const struct scores *scores, size_t index)
 {
-    struct point *all;
+    return &scores->group[index];
+}
+
+static bool counts(const struct score_group *g, enum scores_of of)
+{
+    return !g->key.part && (of == SCORES_ALL || g->key.network == (of == SCORES_NETWORKS));
+}
+
+struct score_point *scores_pool(const struct scores *scores, enum scores_of of, size_t *count,
+                                size_t *skipped)
+{
+    struct score_point *all;
     size_t used = 0;
 
     *count = *skipped = 0;
@@ -181,7 +173,7 @@ static struct point *pool(const struct scores *scores, enum of of, size_t *count
     }
     all = malloc((*count + 1) * sizeof *all);
     for (size_t i = 0; all && i < scores->count; i++) {
-        const struct group *g = &scores->group[i];
+        const struct score_group *g = &scores->group[i];
 
         if (!counts(g, of) || !g->count)
             continue;
@@ -191,10 +183,10 @@ static struct point *pool(const struct scores *scores, enum of of, size_t *count
     return all;
 }
 
-static struct json_object *total_json(const struct scores *scores, enum of of)
+static struct json_object *total_json(const struct scores *scores, enum scores_of of)
 {
     size_t count, skipped;
-    struct point *all = pool(scores, of, &count, &skipped);
+    struct score_point *all = scores_pool(scores, of, &count, &skipped);
     struct json_object *object =
         summary_json(all, all ? count : 0, skipped, json_object_new_object());
 
@@ -208,7 +200,7 @@ struct json_object *scores_json(const struct scores *scores)
     struct json_object *groups = json_object_new_array();
 
     for (size_t i = 0; i < scores->count; i++) {
-        const struct group *g = &scores->group[i];
+        const struct score_group *g = &scores->group[i];
         struct json_object *one = json_object_new_object();
 
         dlt_json_text(one, "kind", g->key.network ? "network" : "operator");
@@ -220,16 +212,16 @@ struct json_object *scores_json(const struct scores *scores)
         json_object_array_add(groups, summary_json(g->point, g->count, g->skipped, one));
     }
     json_object_object_add(object, "groups", groups);
-    json_object_object_add(object, "operators", total_json(scores, OF_OPERATORS));
-    json_object_object_add(object, "networks", total_json(scores, OF_NETWORKS));
-    json_object_object_add(object, "all", total_json(scores, OF_ALL));
+    json_object_object_add(object, "operators", total_json(scores, SCORES_OPERATORS));
+    json_object_object_add(object, "networks", total_json(scores, SCORES_NETWORKS));
+    json_object_object_add(object, "all", total_json(scores, SCORES_ALL));
     return object;
 }
 
-static void print_line(const struct score_key *key, const struct point *point, size_t count,
+static void print_line(const struct score_key *key, const struct score_point *point, size_t count,
                        size_t skipped)
 {
-    struct summary s = summarise(point, count);
+    struct score_summary s = score_summarise(point, count);
     char r2[16] = "-"; /* one row, or rows of one time, have none */
 
     if (isfinite(s.r2))
@@ -248,12 +240,12 @@ void scores_print(const struct scores *scores)
 {
     static const struct score_key everything = {.device = "all"};
     size_t count, skipped;
-    struct point *all = pool(scores, OF_ALL, &count, &skipped);
+    struct score_point *all = scores_pool(scores, SCORES_ALL, &count, &skipped);
 
     printf("%-28s %-16s %-15s %-9s %-10s %7s %10s %8s %8s %7s %7s %8s\n", "DEVICE", "OPERATOR",
            "PASS", "DTYPE", "RESTS ON", "N", "RMSE ms", "MAPE", "MEDIAN", "R2", "IN 90 %", "WIDTH");
     for (size_t i = 0; i < scores->count; i++) {
-        const struct group *g = &scores->group[i];
+        const struct score_group *g = &scores->group[i];
 
         print_line(&g->key, g->point, g->count, g->skipped);
     }

@@ -1,5 +1,6 @@
 /*
- * score.h - errors of predictions, by group: what `dltime evaluate` prints.
+ * score.h - predictions beside what was measured, by group: what `dltime evaluate` prints and
+ * `dltime report` draws.
  */
 #ifndef DLT_COMMAND_SCORE_H
 #define DLT_COMMAND_SCORE_H
@@ -18,18 +19,50 @@ struct score_key {
     enum dlt_basis basis;
 };
 
+/* One prediction, seconds. */
+struct score_point {
+    double seen, predicted;
+    double low, high; /* the central 90 % of the prediction */
+    double rank;      /* probability that the prediction gave to less than what was seen */
+};
+
+/* Predictions of one key. */
+struct score_group {
+    struct score_key key;
+    struct score_point *point; /* count of them */
+    size_t count, room;
+    size_t skipped; /* that could not be predicted */
+};
+
+/* Of some points; NaN where there are none. Seconds, and shares of 1. */
+struct score_summary {
+    double rmse, mae, mape, median_ape, r2;
+    double coverage; /* seen within low and high */
+    double width;    /* mean of (high - low) / predicted */
+};
+
+/* What a total is of; parts count in none. */
+enum scores_of { SCORES_ALL, SCORES_OPERATORS, SCORES_NETWORKS };
+
 struct scores;
 
 /* NULL out of memory. */
 struct scores *scores_create(void);
 void scores_destroy(struct scores *scores);
 
-/* One prediction: seconds seen, predicted, and the central 90 % of the prediction. Returns -1 out
- * of memory. */
-int scores_add(struct scores *scores, const struct score_key *key, double seen, double predicted,
-               double low, double high);
+/* Returns -1 out of memory. */
+int scores_add(struct scores *scores, const struct score_key *key, const struct score_point *point);
 /* One that could not be predicted; the key's basis does not count. Returns -1 out of memory. */
 int scores_skip(struct scores *scores, const struct score_key *key);
+
+/* Groups in the order in which they came up; the scores' own. */
+size_t scores_groups(const struct scores *scores);
+const struct score_group *scores_group(const struct scores *scores, size_t index);
+
+struct score_summary score_summarise(const struct score_point *point, size_t count);
+/* The points of a total in one malloc'ed array, the caller's to free; NULL out of memory. */
+struct score_point *scores_pool(const struct scores *scores, enum scores_of of, size_t *count,
+                                size_t *skipped);
 
 /* {"groups": [...], "operators": {...}, "networks": {...}, "all": {...}} */
 struct json_object *scores_json(const struct scores *scores);
