@@ -270,6 +270,23 @@ static void decide(const struct work *work)
                advice->count, &advice->decision);
 }
 
+/* What the finished job will be compared with: the estimate of where it is slowest. */
+static void make_tag(const struct work *work)
+{
+    struct dlt_advice *advice = work->advice;
+    int slowest = advice->decision.slowest;
+    struct dlt_error ignored;
+    struct dlt_tag tag;
+
+    if (!work->question->config->tag || slowest < 0 || advice->candidates[slowest].why ||
+        !(advice->candidates[slowest].predicted_s > 0) ||
+        dlt_tag_network(work->question->model ? work->question->model : work->loaded, &tag.network,
+                        &ignored))
+        return;
+    tag.job_s = advice->candidates[slowest].predicted_s;
+    dlt_tag_format(&tag, advice->tag);
+}
+
 int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **advice,
                struct dlt_error *error)
 {
@@ -294,6 +311,8 @@ int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **a
         decide(&work);
     }
     dlt_text_copy(made->headline, sizeof made->headline, dlt_forecast_headline(work.forecast));
+    dlt_text_copy(made->notice, sizeof made->notice, dlt_forecast_notice(work.forecast));
+    make_tag(&work);
     forget(&work);
     *advice = made;
     return 0;
@@ -341,6 +360,8 @@ void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet)
 {
     struct dlt_decision warnings = {0};
 
+    if (advice->notice[0])
+        fprintf(stream, "dltime: %s\n", advice->notice);
     if (!quiet) {
         dlt_table_print(stream, advice->headline, advice->candidates, advice->count, advice->config,
                         &advice->decision);

@@ -5,12 +5,15 @@
 #define DLT_ADVISE_ADVISE_H
 
 #include "policy.h"
+#include "predict/tag.h"
 
 struct dlt_forecast_text;
 
 struct dlt_advice {
     struct dlt_decision decision;
-    char headline[400]; /* "" where nothing could be predicted */
+    char headline[400];     /* "" where nothing could be predicted */
+    char notice[400];       /* what of the site's files could not be used, or "" */
+    char tag[DLT_TAG_SIZE]; /* for the job's comment; "": none is wanted or there is no estimate */
     size_t count;
     struct dlt_candidate *candidates;
     struct dlt_forecast_text *text; /* what the candidates' texts point to */

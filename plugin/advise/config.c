@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "predict/interconnect.h"
 #include "setting.h"
 #include "words.h"
 
@@ -309,6 +310,33 @@ static int read_profile(const struct source *source, const config_setting_t *set
     return *profile ? 0 : dlt_fail_memory(source->error);
 }
 
+static int read_path(const struct source *source, const config_setting_t *setting, void *to)
+{
+    char text[PATH_MAX] = "", path[PATH_MAX];
+    const char **kept = to;
+
+    if (read_text(source, setting, text, sizeof text) || path_beside(source, setting, text, path))
+        return -1;
+    /* Apart from profiles of the same name. */
+    *kept = find_path(source, path);
+    if (!*kept)
+        *kept = keep_path(source, path, path);
+    return *kept ? 0 : dlt_fail_memory(source->error);
+}
+
+static int read_interconnect(const struct source *source, const config_setting_t *setting, void *to)
+{
+    const char *text = config_setting_get_string(setting);
+    const struct dlt_interconnect *found = text ? dlt_interconnect_find(text) : NULL;
+
+    if (!found)
+        return refuse(source, setting,
+                      "has to be one of 10gbe to 400gbe, edr, hdr, hdr100, ndr, "
+                      "ndr200");
+    *(double *)to = found->bandwidth;
+    return 0;
+}
+
 struct setting_row {
     const char *name;
     int (*read)(const struct source *source, const config_setting_t *setting, void *to);
@@ -332,6 +360,7 @@ static const struct setting_row partition_rows[] = {
     ROW("max_wall", read_duration, struct dlt_site_partition, max_wall_s),
     ROW("features", read_features, struct dlt_site_partition, features),
     ROW("price", read_price, struct dlt_site_partition, price),
+    ROW("interconnect", read_interconnect, struct dlt_site_partition, node_bandwidth),
 };
 
 /* `include` and `partitions` are handled apart: name without reader. */
@@ -349,6 +378,9 @@ static const struct setting_row main_rows[] = {
     ROW("ask_start", read_flag, struct dlt_config, ask_start),
     ROW("default_candidates", read_list, struct dlt_config, default_candidates),
     ROW("profile", read_profile, struct dlt_config, profile),
+    ROW("scaling", read_path, struct dlt_config, scaling),
+    ROW("history", read_path, struct dlt_config, history),
+    ROW("tag", read_flag, struct dlt_config, tag),
     ROW("deadline", read_duration, struct dlt_config, deadline_s),
     ROW("snapshot_age", read_age, struct dlt_config, snapshot_age_s),
     {"include", NULL, 0},
@@ -479,6 +511,8 @@ void dlt_config_init(struct dlt_config *config)
         .deadline_s = 1,
         .snapshot_age_s = 60,
         .profile = "",
+        .scaling = "",
+        .history = "",
     };
 }
 
@@ -489,7 +523,7 @@ void dlt_config_clear(struct dlt_config *config)
     config->partition_count = 0;
     tdestroy(config->paths, free_path);
     config->paths = NULL;
-    config->profile = "";
+    config->profile = config->scaling = config->history = "";
 }
 
 int dlt_config_objective(const struct dlt_config *config, enum dlt_partition_mode mode)

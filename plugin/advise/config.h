@@ -34,6 +34,7 @@ struct dlt_site_partition {
     char features[DLT_LIST_SIZE]; /* "": not said */
     struct dlt_shape shape;       /* 0: unknown; gpus 0: CPUs compute */
     double price;                 /* of one device for an hour, in any unit; NaN: not said */
+    double node_bandwidth;        /* bytes/s between nodes; 0: not said */
     double memory_bytes;          /* of one device; 0: unknown */
     double max_wall_s; /* longest that QOS and associations allow anybody; NaN: not said */
 };
@@ -53,6 +54,9 @@ struct dlt_config {
     enum dlt_objective objective;  /* of --dl-partition=auto; default run */
     bool ask_start;        /* the controller may be asked when a job would start; default false */
     const char *profile;   /* where a partition names none; "": none */
+    const char *scaling;   /* what `dltime scaling` wrote; "": none */
+    const char *history;   /* the folder that `dltime learn` writes; "": none */
+    bool tag;              /* leave a tag in the job's comment; default false */
     double deadline_s;     /* for asking the controller; default 1 */
     double snapshot_age_s; /* for which an answer is reused; default 60 */
     size_t partition_count;

@@ -2,6 +2,7 @@
 #include "forecast.h"
 
 #include <math.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,8 +12,10 @@
 #include "base/text.h"
 #include "devices.h"
 #include "predict/estimate.h"
+#include "predict/history.h"
 #include "predict/prepare.h"
 #include "predict/profile.h"
+#include "predict/tag.h"
 #include "trust.h"
 
 enum { PROFILES_MAX = 256, ANSWERS_MAX = 4096 };
@@ -42,10 +45,56 @@ struct dlt_forecast {
     struct dlt_prepared *prepared;
     char headline[400];
     char general[PATH_MAX]; /* the shipped profile of any device; "": none */
+    struct dlt_scaling *scaling;
+    struct dlt_history *site, *own; /* corrections: everybody's, the caller's */
+    uint64_t network;               /* of the model, where there are corrections */
+    struct dlt_error notice;
     size_t opened_count, answer_count, next;
     struct opened opened[PROFILES_MAX];
     struct answer *answers[ANSWERS_MAX];
 };
+
+/* One of the two files of corrections; that there is none yet is no fault. */
+static void load_history(struct dlt_forecast *forecast, const char *below,
+                         struct dlt_history **history)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+
+    if (snprintf(path, sizeof path, "%s/%s", forecast->config->history, below) >=
+            (int)sizeof path ||
+        access(path, F_OK) != 0)
+        return;
+    if (dlt_trust_path(path, forecast->slurm_uid, real, &forecast->notice) ||
+        dlt_history_load(real, history, &forecast->notice))
+        *history = NULL;
+}
+
+static void load_corrections(struct dlt_forecast *forecast)
+{
+    const struct passwd *user = getpwuid(getuid());
+    char below[128];
+
+    load_history(forecast, "site.json", &forecast->site);
+    if (user && snprintf(below, sizeof below, "users/%s.json", user->pw_name) < (int)sizeof below)
+        load_history(forecast, below, &forecast->own);
+    if ((forecast->site || forecast->own) &&
+        dlt_tag_network(forecast->model, &forecast->network, &forecast->notice))
+        forecast->network = 0;
+}
+
+static void load_scaling(struct dlt_forecast *forecast)
+{
+    char real[PATH_MAX];
+
+    if (dlt_trust_path(forecast->config->scaling, forecast->slurm_uid, real, &forecast->notice) ||
+        dlt_scaling_load(real, &forecast->scaling, &forecast->notice))
+        forecast->scaling = NULL;
+}
+
+const char *dlt_forecast_notice(const struct dlt_forecast *forecast)
+{
+    return forecast->notice.text;
+}
 
 int dlt_forecast_create(const struct dlt_config *config, uid_t slurm_uid, double time_s,
                         struct dlt_model *model, struct dlt_forecast **forecast,
@@ -66,6 +115,10 @@ int dlt_forecast_create(const struct dlt_config *config, uid_t slurm_uid, double
     if (!dlt_path(DLT_FOLDER_DATA, "profiles/general.dlp", made->general, sizeof made->general) ||
         access(made->general, F_OK) != 0)
         made->general[0] = '\0';
+    if (*config->scaling)
+        load_scaling(made);
+    if (*config->history)
+        load_corrections(made);
     *forecast = made;
     return 0;
 }
@@ -81,6 +134,9 @@ void dlt_forecast_destroy(struct dlt_forecast *forecast)
     for (size_t i = 0; i < forecast->opened_count; i++)
         dlt_profile_destroy(forecast->opened[i].profile);
     dlt_prepared_destroy(forecast->prepared);
+    dlt_scaling_destroy(forecast->scaling);
+    dlt_history_destroy(forecast->site);
+    dlt_history_destroy(forecast->own);
     free(forecast);
 }
 
@@ -169,8 +225,6 @@ static void take_estimate(struct dlt_forecast *forecast, struct answer *answer)
     candidate->low_s = dlt_estimate_job_quantile(estimate, 0.05);
     candidate->high_s = dlt_estimate_job_quantile(estimate, 0.95);
     candidate->upper_s = dlt_estimate_job_quantile(estimate, forecast->config->confidence);
-    candidate->p_over_time =
-        isfinite(forecast->time_s) ? dlt_estimate_exceeds(estimate, forecast->time_s) : 0;
     candidate->fits = dlt_estimate_fits(estimate);
     candidate->memory_bytes = dlt_estimate_memory_bytes(estimate);
     candidate->device_memory_bytes = answer->question.memory_bytes;
@@ -222,6 +276,7 @@ static bool same_question(const struct answer *answer, const struct opened *open
 
     return answer->opened == opened && mine->devices == question->devices &&
            mine->nodes == question->nodes && mine->cpus == question->cpus &&
+           mine->node_bandwidth == question->node_bandwidth &&
            mine->memory_bytes == question->memory_bytes && answer->candidate.gpu == gpu &&
            strcmp(answer->asked, question->device ? question->device : "") == 0;
 }
@@ -269,7 +324,8 @@ static const char *profile_of(const struct dlt_forecast *forecast,
 }
 
 /* The question about a place for a placement; device points into place. */
-static struct dlt_question question_of(const struct dlt_forecast_place *place,
+static struct dlt_question question_of(const struct dlt_forecast *forecast,
+                                       const struct dlt_forecast_place *place,
                                        const struct dlt_placement *placement)
 {
     const char *device =
@@ -281,27 +337,47 @@ static struct dlt_question question_of(const struct dlt_forecast_place *place,
         .nodes = placement->nodes,
         .cpus = placement->cpus,
         .memory_bytes = place->site ? place->site->memory_bytes : 0,
+        .node_bandwidth = place->site ? place->site->node_bandwidth : 0,
+        .scaling = forecast->scaling,
     };
 }
 
-static void copy_estimate(struct dlt_candidate *to, const struct dlt_candidate *from)
+/* What finished jobs say of the network on a partition: the caller's own before everybody's. */
+static double correction_of(const struct dlt_forecast *forecast, const char *partition)
 {
-    to->step_s = from->step_s;
-    to->epoch_s = from->epoch_s;
-    to->job_s = from->job_s;
-    to->low_s = from->low_s;
-    to->high_s = from->high_s;
-    to->upper_s = from->upper_s;
-    to->p_over_time = from->p_over_time;
+    const struct dlt_correction *found =
+        dlt_history_find(forecast->own, forecast->network, partition);
+
+    if (!found)
+        found = dlt_history_find(forecast->site, forecast->network, partition);
+    return found ? found->factor : 1;
+}
+
+static void copy_estimate(struct dlt_candidate *to, const struct dlt_candidate *from, double factor)
+{
+    to->step_s = from->step_s * factor;
+    to->epoch_s = from->epoch_s * factor;
+    to->job_s = from->job_s * factor;
+    to->predicted_s = from->job_s;
+    to->low_s = from->low_s * factor;
+    to->high_s = from->high_s * factor;
+    to->upper_s = from->upper_s * factor;
     to->basis = from->basis;
     to->fits = from->fits;
     to->memory_bytes = from->memory_bytes;
 }
 
+/* 0 where there is no limit. */
+static double exceeds(const struct dlt_estimate *estimate, double limit_s)
+{
+    return isfinite(limit_s) ? dlt_estimate_exceeds(estimate, limit_s) : 0;
+}
+
 void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place *place,
                   struct dlt_candidate *candidate, struct dlt_forecast_text *text)
 {
-    const struct dlt_question question = question_of(place, &candidate->placement);
+    const struct dlt_question question = question_of(forecast, place, &candidate->placement);
+    const double factor = correction_of(forecast, candidate->partition);
     const char *path = profile_of(forecast, place);
     const struct answer *answer = NULL;
 
@@ -321,10 +397,9 @@ void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place
     candidate->device_memory_bytes = answer->candidate.device_memory_bytes;
     if (!answer->estimate)
         return;
-    copy_estimate(candidate, &answer->candidate);
-    candidate->p_over_max = isfinite(candidate->max_time_s)
-                                ? dlt_estimate_exceeds(answer->estimate, candidate->max_time_s)
-                                : 0;
+    copy_estimate(candidate, &answer->candidate, factor);
+    candidate->p_over_time = exceeds(answer->estimate, forecast->time_s / factor);
+    candidate->p_over_max = exceeds(answer->estimate, candidate->max_time_s / factor);
 }
 
 void dlt_forecast_more_devices(struct dlt_forecast *forecast,
@@ -333,6 +408,7 @@ void dlt_forecast_more_devices(struct dlt_forecast *forecast,
 {
     const char *path = profile_of(forecast, place);
     struct dlt_placement more = candidate->placement;
+    const double factor = correction_of(forecast, candidate->partition);
     const int least = more.devices, doublings = 6;
 
     if (!candidate->gpu || place->shape.gpus == 0 || !*path)
@@ -348,12 +424,12 @@ void dlt_forecast_more_devices(struct dlt_forecast *forecast,
         more.nodes = nodes > more.nodes ? nodes : more.nodes;
         if (place->shape.nodes > 0 && more.nodes > place->shape.nodes)
             return;
-        question = question_of(place, &more);
+        question = question_of(forecast, place, &more);
         answer = find_answer(forecast, open_profile(forecast, path), &question, true);
         if (answer && answer->estimate && more.devices > least &&
-            dlt_limit(forecast->config, answer->candidate.upper_s) <= most) {
+            dlt_limit(forecast->config, answer->candidate.upper_s * factor) <= most) {
             candidate->more_devices = more.devices;
-            candidate->more_job_s = answer->candidate.job_s;
+            candidate->more_job_s = answer->candidate.job_s * factor;
             return;
         }
     }
@@ -364,7 +440,7 @@ void dlt_forecast_smaller_batch(struct dlt_forecast *forecast,
                                 struct dlt_candidate *candidate)
 {
     const char *path = profile_of(forecast, place);
-    const struct dlt_question question = question_of(place, &candidate->placement);
+    const struct dlt_question question = question_of(forecast, place, &candidate->placement);
     const struct opened *opened = *path ? open_profile(forecast, path) : NULL;
     const struct dlt_training asked = forecast->model->training;
     const struct answer *answer =

@@ -27,6 +27,9 @@ int dlt_forecast_create(const struct dlt_config *config, uid_t slurm_uid, double
                         struct dlt_error *error);
 void dlt_forecast_destroy(struct dlt_forecast *forecast);
 
+/* What of scaling and history could not be read, one sentence, or "". Owned by the forecast. */
+const char *dlt_forecast_notice(const struct dlt_forecast *forecast);
+
 /* Fills in the candidate's estimate, or `why` there is none. */
 void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place *place,
                   struct dlt_candidate *candidate, struct dlt_forecast_text *text);

@@ -23,6 +23,7 @@ struct dlt_candidate {
 
     const char *why; /* no estimate: one clause; NULL: there is one */
     double step_s, epoch_s, job_s;
+    double predicted_s;   /* job_s before corrections by finished jobs */
     double low_s, high_s; /* central 90 % of the job's time */
     double upper_s;       /* its quantile at the configured confidence */
     double p_over_time;   /* probability that it takes longer than --time */

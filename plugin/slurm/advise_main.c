@@ -93,24 +93,30 @@ static int get_snapshot(const struct dlt_config *config, struct dlt_snapshot **s
 static struct {
     double time_s;
     char partition[DLT_NAME_SIZE];
+    char tag[DLT_TAG_SIZE];
 } ours;
 
 static void undo(void *opt)
 {
     char *time = slurm_option_get(opt, "time"), *partition = slurm_option_get(opt, "partition");
+    char *comment = slurm_option_get(opt, "comment");
     double time_s;
 
     if (ours.time_s > 0 && time && dlt_text_to_duration(time, 60, &time_s) && time_s == ours.time_s)
         slurm_option_reset(opt, "time");
     if (ours.partition[0] && partition && strcmp(partition, ours.partition) == 0)
         slurm_option_reset(opt, "partition");
+    if (ours.tag[0] && comment && strcmp(comment, ours.tag) == 0)
+        slurm_option_reset(opt, "comment");
     ours.time_s = 0;
-    ours.partition[0] = '\0';
+    ours.partition[0] = ours.tag[0] = '\0';
+    slurm_xfree((void **)&comment);
     slurm_xfree((void **)&time);
     slurm_xfree((void **)&partition);
 }
 
-/* Puts the decision into the submission's options: time and partition, nothing else. */
+/* Puts the decision into the submission's options: time, partition and the site's tag, nothing
+ * else. */
 static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *error)
 {
     const struct dlt_decision *decision = &advice->decision;
@@ -133,6 +139,11 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
         }
         /* Slurm keeps whole minutes. */
         ours.time_s = ceil(decision->limit_s / 60 - 1e-9) * 60;
+    }
+    /* Never over the user's own comment. */
+    if (advice->tag[0] && !slurm_option_isset(opt, "comment")) {
+        slurm_option_set(opt, "comment", advice->tag, false);
+        memcpy(ours.tag, advice->tag, sizeof ours.tag);
     }
     return 0;
 }

@@ -109,9 +109,9 @@ static bool estimate(struct resubmit *r, const char *spec, const struct dlt_requ
     for (size_t i = 0; i < advice->count && !known; i++) {
         const struct dlt_candidate *c = &advice->candidates[i];
 
-        known = strcmp(c->partition, partition) == 0 && !c->why && c->job_s > 0;
+        known = strcmp(c->partition, partition) == 0 && !c->why && c->predicted_s > 0;
         if (known)
-            tag->job_s = c->job_s;
+            tag->job_s = c->predicted_s;
     }
 out:
     dlt_advice_destroy(advice);
