@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -32,12 +33,27 @@ void dlt_json_text(struct json_object *object, const char *key, const char *text
     json_object_object_add(object, key, text ? json_object_new_string(text) : NULL);
 }
 
+enum {
+    PRINT_FLAGS = JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE
+};
+
 void dlt_json_print(FILE *stream, struct json_object *object)
 {
-    fprintf(stream, "%s\n",
-            json_object_to_json_string_ext(object, JSON_C_TO_STRING_PRETTY |
-                                                       JSON_C_TO_STRING_SPACED |
-                                                       JSON_C_TO_STRING_NOSLASHESCAPE));
+    fprintf(stream, "%s\n", json_object_to_json_string_ext(object, PRINT_FLAGS));
+}
+
+void dlt_json_print_inside(FILE *stream, struct json_object *value, int depth)
+{
+    /* Newlines of texts are escaped, so each that is there begins a line. */
+    for (const char *line = json_object_to_json_string_ext(value, PRINT_FLAGS);;) {
+        size_t length = strcspn(line, "\n");
+
+        fwrite(line, 1, length, stream);
+        line += length;
+        if (*line++ == '\0')
+            return;
+        fprintf(stream, "\n%*s", 2 * depth, "");
+    }
 }
 
 int dlt_json_read(const char *path, size_t limit, struct json_object **root,

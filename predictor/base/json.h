@@ -34,4 +34,8 @@ bool dlt_json_get_number(struct json_object *object, const char *name, double le
 /* Prints an object and a newline. Does not release it. */
 void dlt_json_print(FILE *stream, struct json_object *object);
 
+/* Prints a value as dlt_json_print would where it stands `depth` levels deep, for an object too
+ * large to be built whole: the first line is not indented, and no newline ends the last. */
+void dlt_json_print_inside(FILE *stream, struct json_object *value, int depth);
+
 #endif

@@ -266,15 +266,14 @@ static struct json_object *memory_json(const struct dlt_memory *m)
     return object;
 }
 
-void check_print_json(const struct check_report *r)
+/* All that comes before the layers. */
+static struct json_object *totals_json(const struct check_report *r)
 {
+    static const char *const type_names[] = {"float", "int64", "bool"};
     const struct dlt_graph *g = r->graph;
     struct json_object *object = json_object_new_object();
-    struct json_object *layers = json_object_new_array();
-    struct json_object *problems = json_object_new_array();
     struct json_object *inputs = json_object_new_array();
     struct json_object *types = json_object_new_array();
-    static const char *const type_names[] = {"float", "int64", "bool"};
 
     dlt_json_text(object, "name", r->model->name);
     dlt_json_count(object, "batch", (double)g->batch);
@@ -291,12 +290,35 @@ void check_print_json(const struct check_report *r)
     dlt_json_count(object, "macs", r->counts.total.macs / (double)g->batch);
     dlt_json_count(object, "flops", r->counts.total.flops / (double)g->batch);
     json_object_object_add(object, "memory", memory_json(&r->memory));
-    for (size_t i = 0; i < g->node_count; i++)
-        json_object_array_add(layers, layer_json(g, i));
-    json_object_object_add(object, "layers", layers);
+    return object;
+}
+
+/* One layer after the other: a network may have a hundred thousand. */
+void check_print_json(const struct check_report *r)
+{
+    struct json_object *totals = totals_json(r);
+    struct json_object *problems = json_object_new_array();
+
+    printf("{\n");
+    json_object_object_foreach(totals, key, value)
+    {
+        printf("  \"%s\": ", key);
+        dlt_json_print_inside(stdout, value, 1);
+        printf(",\n");
+    }
+    json_object_put(totals);
+    printf("  \"layers\": [");
+    for (size_t i = 0; i < r->graph->node_count; i++) {
+        struct json_object *layer = layer_json(r->graph, i);
+
+        printf("%s\n    ", i ? "," : "");
+        dlt_json_print_inside(stdout, layer, 2);
+        json_object_put(layer);
+    }
     for (size_t i = 0; i < r->problems; i++)
         json_object_array_add(problems, json_object_new_string(r->problem[i]));
-    json_object_object_add(object, "problems", problems);
-    dlt_json_print(stdout, object);
-    json_object_put(object);
+    printf("\n  ],\n  \"problems\": ");
+    dlt_json_print_inside(stdout, problems, 1);
+    printf("\n}\n");
+    json_object_put(problems);
 }

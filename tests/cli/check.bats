@@ -79,6 +79,19 @@ JSON
     [[ "$output" == "a?b: 4; 1 layer"* ]]
 }
 
+@test "a hundred thousand layers are printed one by one" {
+    {
+        echo '{"input": [16], "layers": [{"op": "dense", "out_features": 16}'
+        yes ',{"op": "relu"},{"op": "dense", "out_features": 16}' | head -n 50000
+        echo ']}'
+    } >net.json
+    # 150 MB; as one object they took 767.
+    (ulimit -v 500000 && "$dltime" check net.json --json) >out.json
+    [ "$(grep -c '^      "op": ' out.json)" -eq 100001 ]
+    [ "$(sed -n '2p;$p' out.json)" = '  "name": "net",
+}' ]
+}
+
 @test "wrong usage exits 2 and points to --help" {
     for words in "" "--batch 0 lenet5" "--batch x lenet5" "--frob lenet5" "lenet5 vgg16"; do
         # shellcheck disable=SC2086
