@@ -322,6 +322,7 @@ install: all
 		-e 's|^sysconf=@.*|sysconf=$(sysconfdir)/dltime|' scripts/site >$(BUILD)/dltime-site
 	$(INSTALL) -m 755 $(BUILD)/dltime-site $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 scripts/torch-export $(DESTDIR)$(bindir)/dltime-torch-export
+	$(INSTALL) -m 755 scripts/torch-run $(DESTDIR)$(bindir)/dltime-torch-run
 	$(INSTALL) -d $(DESTDIR)$(libexecdir)/dltime/site
 	$(INSTALL) -m 644 scripts/site-parts/* $(DESTDIR)$(libexecdir)/dltime/site
 	$(INSTALL) -m 755 $(BUILD)/spank_dltime.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
@@ -344,7 +345,7 @@ install: all
 # Leaves dltime.conf, which belongs to the site.
 uninstall:
 	rm -f $(DESTDIR)$(bindir)/dltime $(DESTDIR)$(bindir)/dlbench $(DESTDIR)$(bindir)/dltime-site \
-		$(DESTDIR)$(bindir)/dltime-torch-export
+		$(DESTDIR)$(bindir)/dltime-torch-export $(DESTDIR)$(bindir)/dltime-torch-run
 	rm -f $(DESTDIR)$(libdir)/$(SONAME).$(VERSION) $(DESTDIR)$(libdir)/$(SONAME) \
 		$(DESTDIR)$(libdir)/libdltime.so $(DESTDIR)$(libdir)/libdltime.a
 	rm -rf $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime $(DESTDIR)$(datadir)/dltime
