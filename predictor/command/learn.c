@@ -176,17 +176,19 @@ static int write_user(struct dlt_finished *finished, const char *user,
                       struct dlt_error *error)
 {
     struct dlt_history own = {0};
-    const struct passwd *account = getpwnam(user);
+    const struct passwd *account = geteuid() == 0 ? getpwnam(user) : NULL;
+    struct dlt_history_owner owner = {.given = account != NULL, .mode = 0600};
     char path[PATH_MAX];
     int result = dlt_finished_user(finished, user, site, &o->settings, &own, error);
 
+    if (account) {
+        owner.user = account->pw_uid;
+        owner.group = account->pw_gid;
+    }
     snprintf(path, sizeof path, "%s/users/%s.json", o->output, user);
     if (result == 0)
-        result = dlt_history_save(&own, path, 0600, error);
+        result = dlt_history_save(&own, path, &owner, error);
     free(own.correction);
-    if (result == 0 && geteuid() == 0 && account &&
-        lchown(path, account->pw_uid, account->pw_gid) != 0)
-        result = dlt_fail(error, "%s: cannot be given to %s: %s", path, user, strerror(errno));
     return result;
 }
 
@@ -248,6 +250,7 @@ static void report(const struct tally *t, size_t users)
 static int write_all(struct dlt_finished *finished, const struct options *o, size_t *users,
                      struct dlt_error *error)
 {
+    const struct dlt_history_owner everybody = {.mode = 0644};
     struct dlt_history site = {0};
     char path[PATH_MAX];
     int result = -1;
@@ -259,7 +262,7 @@ static int write_all(struct dlt_finished *finished, const struct options *o, siz
         result = write_users(finished, &site, o, users, error);
         snprintf(path, sizeof path, "%s/site.json", o->output);
         if (result == 0)
-            result = dlt_history_save(&site, path, 0644, error);
+            result = dlt_history_save(&site, path, &everybody, error);
         if (result == 0)
             print_site(&site);
     }

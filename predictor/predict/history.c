@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -120,16 +121,17 @@ int dlt_history_load(const char *path, struct dlt_history **history, struct dlt_
     return result;
 }
 
-int dlt_history_save(const struct dlt_history *history, const char *path, unsigned mode,
-                     struct dlt_error *error)
+int dlt_history_save(const struct dlt_history *history, const char *path,
+                     const struct dlt_history_owner *owner, struct dlt_error *error)
 {
     struct json_object *root, *array;
     struct dlt_file_writer file;
 
     if (dlt_file_create(&file, path, error))
         return -1;
-    if (fchmod(fileno(file.stream), mode)) {
-        dlt_fail(error, "%s: its permissions cannot be set: %s", path, strerror(errno));
+    if (fchmod(fileno(file.stream), owner->mode) ||
+        (owner->given && fchown(fileno(file.stream), owner->user, owner->group))) {
+        dlt_fail(error, "%s: its owner and permissions cannot be set: %s", path, strerror(errno));
         dlt_file_abandon(&file);
         return -1;
     }

@@ -5,6 +5,8 @@
 #ifndef DLT_PREDICT_HISTORY_H
 #define DLT_PREDICT_HISTORY_H
 
+#include <sys/types.h>
+
 #include "dltime.h"
 
 struct dlt_correction {
@@ -33,9 +35,17 @@ int dlt_history_add(struct dlt_history *history, const struct dlt_correction *co
 const struct dlt_correction *dlt_history_find(const struct dlt_history *history, uint64_t network,
                                               const char *partition);
 
-/* Writes a file of corrections (JSON), which dlt_history_load reads. mode: its permissions, 0600 for
- * one user's own. */
-int dlt_history_save(const struct dlt_history *history, const char *path, unsigned mode,
-                     struct dlt_error *error);
+/* Who a file belongs to and who may read it. */
+struct dlt_history_owner {
+    bool given; /* false: whoever writes it */
+    uid_t user;
+    gid_t group;
+    mode_t mode;
+};
+
+/* Writes a file of corrections (JSON), which dlt_history_load reads. It has its owner and its
+ * permissions before it has its name. */
+int dlt_history_save(const struct dlt_history *history, const char *path,
+                     const struct dlt_history_owner *owner, struct dlt_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -312,8 +313,10 @@ static void corrections_come_back_from_their_file(void **state)
 {
     char path[] = "/tmp/dltime-test-history-XXXXXX";
     struct dlt_correction c = {network, "v100", 1.25, 12, 4}, any = {0, "v100", 1.1, 30, 5};
+    const struct dlt_history_owner owner = {.mode = 0600};
     struct dlt_history h = {0}, *back;
     struct dlt_error error;
+    struct stat status;
     int fd = mkstemp(path);
 
     (void)state;
@@ -321,7 +324,9 @@ static void corrections_come_back_from_their_file(void **state)
     close(fd);
     assert_int_equal(dlt_history_add(&h, &c), 0);
     assert_int_equal(dlt_history_add(&h, &any), 0);
-    assert_int_equal(dlt_history_save(&h, path, 0600, &error), 0);
+    assert_int_equal(dlt_history_save(&h, path, &owner, &error), 0);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
     assert_int_equal(dlt_history_load(path, &back, &error), 0);
     assert_near(dlt_history_find(back, network, "v100")->factor, 1.25, 0);
     assert_near(dlt_history_find(back, 77, "v100")->factor, 1.1, 0);
