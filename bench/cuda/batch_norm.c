@@ -95,7 +95,7 @@ static int describe(struct bench_layer *layer, struct batch_norm *b, struct dlt_
         status = bench_cudnn(cudnnCreateTensorDescriptor(&b->parameters), "batch_norm", error);
     if (status)
         return status;
-    if (bench_own(context, b->parameters, destroy_tensor, error))
+    if (bench_own(&context->owned, b->parameters, destroy_tensor, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(cudnnDeriveBNTensorDescriptor(b->parameters, b->data, b->mode), "batch_norm",
                        error);
@@ -150,7 +150,7 @@ static int make_spaces(struct bench_layer *layer, struct batch_norm *b, struct d
 int bench_batch_norm_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     bool training = layer->record.u.spatial.training != 0;
-    struct batch_norm *b = bench_own_zeroed(layer->context, 1, sizeof *b, error);
+    struct batch_norm *b = bench_own_zeroed(&layer->context->owned, 1, sizeof *b, error);
     int status;
 
     if (!b)
@@ -183,7 +183,7 @@ int bench_batch_norm_backward(struct bench_layer *layer, bool data, bool weight,
                               struct dlt_error *error)
 {
     struct bench_context *context = layer->context;
-    struct batch_norm *b = bench_own_zeroed(context, 1, sizeof *b, error);
+    struct batch_norm *b = bench_own_zeroed(&context->owned, 1, sizeof *b, error);
     struct bench_buffer *gradient = NULL, *target = NULL;
     int status;
 

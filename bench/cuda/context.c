@@ -102,7 +102,7 @@ static void close_context(struct bench_context *context)
     if (context->stream)
         (void)cudaStreamDestroy(context->stream);
     bench_nvml_close(context->nvml);
-    free(context->owned);
+    bench_own_clear(&context->owned);
     free(context);
 }
 

@@ -186,7 +186,7 @@ static int add(struct bench_layer *layer, enum dlt_pass pass, enum way way,
 {
     struct bench_context *context = layer->context;
     bool transposed = is_transposed(&layer->record);
-    struct convolution *c = bench_own_zeroed(context, 1, sizeof *c, error);
+    struct convolution *c = bench_own_zeroed(&context->owned, 1, sizeof *c, error);
     struct bench_shape in, out;
     int status;
 

@@ -15,7 +15,7 @@
 #include <cudnn.h>
 
 #include "arguments.h"
-#include "backend.h"
+#include "backend_parts.h"
 #include "base/error.h"
 
 enum { BENCH_STATES = 2, BENCH_POINTERS = 8, BENCH_ARGUMENT_BYTES = 512 };
@@ -27,12 +27,6 @@ enum bench_type { BENCH_F32, BENCH_F16, BENCH_B16, BENCH_I32, BENCH_U8, BENCH_TY
 struct bench_arena {
     char *base;
     size_t size, used;
-};
-
-/* Everything on the host that has to be destroyed when the context is reset. */
-struct bench_owned {
-    void *object;
-    void (*destroy)(void *object);
 };
 
 struct bench_nvml;
@@ -54,9 +48,8 @@ struct bench_context {
     struct bench_arena arena;
     char *workspace; /* of library calls, one after the other */
     size_t workspace_size;
-    struct bench_owned *owned;
-    size_t owned_count, owned_room;
-    uint32_t random; /* seeds given out */
+    struct bench_owned owned; /* what is on the host */
+    uint32_t random;          /* seeds given out */
 };
 
 struct bench_buffer {
@@ -135,12 +128,6 @@ void bench_nvml_print(struct bench_nvml *nvml, FILE *stream);
 
 /* ---- memory.c: buffers and tensors ---- */
 size_t bench_type_size(enum bench_type type);
-/* Puts the object on the context's list; destroys it at once if the list cannot grow (-1). */
-int bench_own(struct bench_context *context, void *object, void (*destroy)(void *),
-              struct dlt_error *error);
-/* Zeroed host memory that is freed with the context's next reset; NULL with an error. */
-void *bench_own_zeroed(struct bench_context *context, size_t count, size_t size,
-                       struct dlt_error *error);
 void bench_release(struct bench_context *context);
 int bench_buffer_create(struct bench_context *context, enum bench_type type, bool last,
                         const struct bench_shape *shape, int copies, struct bench_buffer **buffer,

@@ -71,7 +71,7 @@ int bench_tensor_descriptor(struct bench_context *context, enum bench_type type,
     status = bench_cudnn(cudnnCreateTensorDescriptor(descriptor), "a tensor's descriptor", error);
     if (status)
         return status;
-    if (bench_own(context, *descriptor, destroy_tensor, error))
+    if (bench_own(&context->owned, *descriptor, destroy_tensor, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(
         cudnnSetTensorNdDescriptor(*descriptor, bench_cudnn_type(type), rank, dim, stride),
@@ -102,7 +102,7 @@ int bench_filter_descriptor(struct bench_context *context, enum bench_type type,
     status = bench_cudnn(cudnnCreateFilterDescriptor(descriptor), "a filter's descriptor", error);
     if (status)
         return status;
-    if (bench_own(context, *descriptor, destroy_filter, error))
+    if (bench_own(&context->owned, *descriptor, destroy_filter, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(cudnnSetFilterNdDescriptor(*descriptor, bench_cudnn_type(type),
                                                   last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW,
@@ -131,7 +131,7 @@ int bench_convolution_descriptor(struct bench_context *context, const struct dlt
 
     if (status)
         return status;
-    if (bench_own(context, *descriptor, destroy_convolution, error))
+    if (bench_own(&context->owned, *descriptor, destroy_convolution, error))
         return BENCH_NO_MEMORY;
     for (int d = 0; d < dims; d++) {
         padding[d + shift] = (int)s->padding[d][0];

@@ -133,7 +133,7 @@ int bench_launch_run(struct bench_context *context, const void *what, int copy,
 int bench_launch_make(struct bench_context *context, const struct bench_call *call,
                       struct bench_launch **launch, struct dlt_error *error)
 {
-    *launch = bench_own_zeroed(context, 1, sizeof **launch, error);
+    *launch = bench_own_zeroed(&context->owned, 1, sizeof **launch, error);
     if (!*launch)
         return BENCH_NO_MEMORY;
     return fill_launch(context, call, *launch, error);

@@ -233,7 +233,7 @@ int bench_scratch(struct bench_layer *layer, enum bench_type type, int64_t count
 int bench_layer_new(struct bench_context *context, const char *name, struct bench_layer **layer,
                     struct dlt_error *error)
 {
-    struct bench_layer *made = bench_own_zeroed(context, 1, sizeof *made, error);
+    struct bench_layer *made = bench_own_zeroed(&context->owned, 1, sizeof *made, error);
 
     if (!made)
         return BENCH_NO_MEMORY;

@@ -56,7 +56,7 @@ static int make_layout(struct bench_layer *layer, int64_t batch, int64_t rows, i
 
     if (status)
         return status;
-    if (bench_own(layer->context, *layout, destroy_layout, error))
+    if (bench_own(&layer->context->owned, *layout, destroy_layout, error))
         return BENCH_NO_MEMORY;
     if (batch == 1)
         return BENCH_OK;
@@ -95,7 +95,7 @@ static int describe(struct bench_layer *layer, struct product *p, const struct b
 
     if (status)
         return status;
-    if (bench_own(layer->context, p->description, destroy_description, error))
+    if (bench_own(&layer->context->owned, p->description, destroy_description, error))
         return BENCH_NO_MEMORY;
     status = set(p, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first, error);
     if (status == BENCH_OK)
@@ -192,7 +192,7 @@ static int run_product(struct bench_context *context, const void *what, int copy
 int bench_add_matmul(struct bench_layer *layer, enum dlt_pass pass,
                      const struct bench_matmul *product, struct dlt_error *error)
 {
-    struct product *p = bench_own_zeroed(layer->context, 1, sizeof *p, error);
+    struct product *p = bench_own_zeroed(&layer->context->owned, 1, sizeof *p, error);
     int status;
 
     if (!p)

@@ -15,45 +15,11 @@ size_t bench_type_size(enum bench_type type)
     return sizes[type];
 }
 
-int bench_own(struct bench_context *context, void *object, void (*destroy)(void *),
-              struct dlt_error *error)
-{
-    if (context->owned_count == context->owned_room) {
-        size_t room = context->owned_room ? 2 * context->owned_room : 256;
-        struct bench_owned *grown = reallocarray(context->owned, room, sizeof *grown);
-
-        if (!grown) {
-            destroy(object);
-            return dlt_fail_memory(error);
-        }
-        context->owned = grown;
-        context->owned_room = room;
-    }
-    context->owned[context->owned_count++] = (struct bench_owned){object, destroy};
-    return 0;
-}
-
-void *bench_own_zeroed(struct bench_context *context, size_t count, size_t size,
-                       struct dlt_error *error)
-{
-    void *memory = calloc(count ? count : 1, size);
-
-    if (!memory) {
-        dlt_fail_memory(error);
-        return NULL;
-    }
-    return bench_own(context, memory, free, error) ? NULL : memory;
-}
-
 void bench_release(struct bench_context *context)
 {
     /* What is queued may still use it. */
     (void)cudaStreamSynchronize(context->stream);
-    while (context->owned_count > 0) {
-        struct bench_owned *owned = &context->owned[--context->owned_count];
-
-        owned->destroy(owned->object);
-    }
+    bench_own_none(&context->owned);
     context->arena.used = 0;
 }
 
@@ -71,7 +37,7 @@ int bench_buffer_create(struct bench_context *context, enum bench_type type, boo
                         const struct bench_shape *shape, int copies, struct bench_buffer **buffer,
                         struct dlt_error *error)
 {
-    struct bench_buffer *made = bench_own_zeroed(context, 1, sizeof *made, error);
+    struct bench_buffer *made = bench_own_zeroed(&context->owned, 1, sizeof *made, error);
     size_t bytes, total;
 
     if (!made)
@@ -96,7 +62,7 @@ int bench_buffer_alias(struct bench_context *context, const struct bench_buffer 
                        const struct bench_shape *shape, struct bench_buffer **alias,
                        struct dlt_error *error)
 {
-    struct bench_buffer *made = bench_own_zeroed(context, 1, sizeof *made, error);
+    struct bench_buffer *made = bench_own_zeroed(&context->owned, 1, sizeof *made, error);
 
     if (!made)
         return BENCH_NO_MEMORY;
@@ -263,7 +229,7 @@ int bench_tensor_make(struct bench_context *context, enum bench_type type, bool 
                       const struct bench_shape *shape, int copies, struct bench_tensor **tensor,
                       struct dlt_error *error)
 {
-    struct bench_tensor *made = bench_own_zeroed(context, 1, sizeof *made, error);
+    struct bench_tensor *made = bench_own_zeroed(&context->owned, 1, sizeof *made, error);
 
     if (!made)
         return BENCH_NO_MEMORY;

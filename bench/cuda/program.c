@@ -10,7 +10,7 @@ int bench_add(struct bench_layer *layer, enum dlt_pass pass,
               const void *what, struct dlt_error *error)
 {
     struct bench_program *program = &layer->program[pass];
-    struct bench_step *step = bench_own_zeroed(layer->context, 1, sizeof *step, error);
+    struct bench_step *step = bench_own_zeroed(&layer->context->owned, 1, sizeof *step, error);
 
     if (!step)
         return BENCH_NO_MEMORY;
@@ -147,7 +147,7 @@ int bench_add_copy(struct bench_layer *layer, enum dlt_pass pass, struct bench_b
 
     if (status || accumulate)
         return status ? status : add_pair(layer, pass, "accumulate", to->type, from, to, error);
-    pair = bench_own_zeroed(layer->context, 1, sizeof *pair, error);
+    pair = bench_own_zeroed(&layer->context->owned, 1, sizeof *pair, error);
     if (!pair)
         return BENCH_NO_MEMORY;
     *pair = (struct pair){from, to};
@@ -201,17 +201,6 @@ int bench_execute(struct bench_layer *layer, enum dlt_pass pass, int copy, struc
 int bench_layer_run(struct bench_layer *layer, enum dlt_pass pass, int64_t iterations,
                     struct dlt_error *error)
 {
-    static const enum dlt_pass backward[] = {DLT_BACKWARD_DATA, DLT_BACKWARD_WEIGHT, DLT_BACKWARD};
-    bool all = pass == DLT_BACKWARD;
-    struct bench_program *program = &layer->program[pass];
-
-    for (int64_t i = 0; i < iterations; i++) {
-        int copy = program->next;
-
-        program->next = (copy + 1) % layer->copies;
-        for (size_t p = 0; p < (all ? sizeof backward / sizeof *backward : 1); p++)
-            if (bench_execute(layer, all ? backward[p] : pass, copy, error))
-                return -1;
-    }
-    return 0;
+    return bench_repeat(layer, pass, iterations, layer->copies, &layer->program[pass].next,
+                        bench_execute, error);
 }

@@ -65,7 +65,7 @@ static int describe_cell(struct bench_layer *layer, struct recurrent *r, struct 
 
     if (status)
         return status;
-    if (bench_own(layer->context, r->cell, destroy_cell, error))
+    if (bench_own(&layer->context->owned, r->cell, destroy_cell, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(
         cudnnSetRNNDescriptor_v8(r->cell, CUDNN_RNN_ALGO_STANDARD, mode_of(&layer->record),
@@ -83,7 +83,8 @@ static int describe_data(struct bench_layer *layer, int64_t width,
                          cudnnRNNDataDescriptor_t *descriptor, struct dlt_error *error)
 {
     const struct dlt_recurrent *n = &layer->record.u.recurrent;
-    int *lengths = bench_own_zeroed(layer->context, (size_t)n->batch, sizeof *lengths, error);
+    int *lengths =
+        bench_own_zeroed(&layer->context->owned, (size_t)n->batch, sizeof *lengths, error);
     int status;
 
     if (!lengths)
@@ -94,7 +95,7 @@ static int describe_data(struct bench_layer *layer, int64_t width,
         bench_cudnn(cudnnCreateRNNDataDescriptor(descriptor), "a sequence's descriptor", error);
     if (status)
         return status;
-    if (bench_own(layer->context, *descriptor, destroy_data, error))
+    if (bench_own(&layer->context->owned, *descriptor, destroy_data, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(cudnnSetRNNDataDescriptor(*descriptor, bench_cudnn_type(layer->type),
                                                  CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED,
@@ -113,7 +114,7 @@ static int describe_state(struct bench_layer *layer, struct recurrent *r, struct
 
     if (status)
         return status;
-    if (bench_own(layer->context, r->state, destroy_tensor, error))
+    if (bench_own(&layer->context->owned, r->state, destroy_tensor, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(
         cudnnSetTensorNdDescriptor(r->state, bench_cudnn_type(layer->type), 3, dim, stride),
@@ -200,7 +201,8 @@ static int make_arrays(struct bench_layer *layer, struct recurrent *r, struct dl
     size_t size = bench_type_size(layer->type);
     const struct bench_shape shape = {1, {(int64_t)((r->weights_size + size - 1) / size)}};
     const struct bench_shape batch = {1, {n->batch}};
-    int *lengths = bench_own_zeroed(layer->context, (size_t)n->batch, sizeof *lengths, error);
+    int *lengths =
+        bench_own_zeroed(&layer->context->owned, (size_t)n->batch, sizeof *lengths, error);
     struct bench_buffer *on_device;
     int status =
         lengths ? bench_parameter(layer, layer->type, false, &shape, 0,
@@ -226,7 +228,7 @@ static int make_arrays(struct bench_layer *layer, struct recurrent *r, struct dl
 
 int bench_recurrent_forward(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct recurrent *r = bench_own_zeroed(layer->context, 1, sizeof *r, error);
+    struct recurrent *r = bench_own_zeroed(&layer->context->owned, 1, sizeof *r, error);
     int status = r ? bench_input(layer, 0, error) : BENCH_NO_MEMORY;
 
     layer->extra = r;
@@ -247,7 +249,7 @@ int bench_recurrent_forward(struct bench_layer *layer, struct dlt_error *error)
 int bench_recurrent_backward(struct bench_layer *layer, bool data, bool weight,
                              struct dlt_error *error)
 {
-    struct recurrent *r = bench_own_zeroed(layer->context, 1, sizeof *r, error);
+    struct recurrent *r = bench_own_zeroed(&layer->context->owned, 1, sizeof *r, error);
     struct bench_buffer *gradient = NULL, *target = NULL;
     int status = r ? bench_output_gradient(layer, DLT_BACKWARD, &gradient, error) : BENCH_NO_MEMORY;
 

@@ -27,7 +27,7 @@ static struct bench_softmax_arguments softmax_of(const struct bench_layer *layer
 int bench_attention_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct dlt_attention *r = &layer->record.u.attention;
-    struct attention *a = bench_own_zeroed(layer->context, 1, sizeof *a, error);
+    struct attention *a = bench_own_zeroed(&layer->context->owned, 1, sizeof *a, error);
     struct bench_softmax_arguments softmax;
     int status = a ? BENCH_OK : BENCH_NO_MEMORY;
 

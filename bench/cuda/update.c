@@ -92,7 +92,8 @@ static int make_arrays(struct bench_layer *layer, struct update *u,
 {
     struct bench_context *context = layer->context;
     const struct bench_shape shape = {1, {(int64_t)(count * sizeof(struct bench_update_array))}};
-    struct bench_update_array *table = bench_own_zeroed(context, count, sizeof *table, error);
+    struct bench_update_array *table =
+        bench_own_zeroed(&context->owned, count, sizeof *table, error);
     struct bench_buffer *arrays;
     int status =
         table ? bench_buffer_create(context, BENCH_U8, false, &shape, layer->copies, &arrays, error)
@@ -135,8 +136,8 @@ static int make_chunks(struct bench_layer *layer, struct update *u,
         total += chunks_of(parameter[i]);
     if (total > INT32_MAX)
         return dlt_fail(error, "%s: too many elements", layer->name);
-    table = bench_own_zeroed(context, (size_t)total, sizeof *table, error);
-    u->part = bench_own_zeroed(context, count, sizeof *u->part, error);
+    table = bench_own_zeroed(&context->owned, (size_t)total, sizeof *table, error);
+    u->part = bench_own_zeroed(&context->owned, count, sizeof *u->part, error);
     if (!table || !u->part)
         return BENCH_NO_MEMORY;
     for (size_t i = 0; i < count; i++) {
@@ -161,7 +162,7 @@ static int make_chunks(struct bench_layer *layer, struct update *u,
 static int add_update(struct bench_layer *layer, struct bench_parameter *const *parameter,
                       size_t count, bool fused, struct dlt_error *error)
 {
-    struct update *u = bench_own_zeroed(layer->context, 1, sizeof *u, error);
+    struct update *u = bench_own_zeroed(&layer->context->owned, 1, sizeof *u, error);
     struct bench_buffer *norms;
     int status;
 
@@ -227,8 +228,9 @@ int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
         (struct bench_training){.optimizer = record->optimizer, .learning_rate = 1e-3};
     while (bench_role_shape(record, BENCH_WEIGHT, (int)count, &shape))
         count++;
-    layer->arrays = bench_own_zeroed(layer->context, count, sizeof *layer->arrays, error);
-    parameter = bench_own_zeroed(layer->context, count, sizeof(struct bench_parameter *), error);
+    layer->arrays = bench_own_zeroed(&layer->context->owned, count, sizeof *layer->arrays, error);
+    parameter =
+        bench_own_zeroed(&layer->context->owned, count, sizeof(struct bench_parameter *), error);
     if (!layer->arrays || !parameter)
         return BENCH_NO_MEMORY;
     layer->array_count = count;

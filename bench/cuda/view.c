@@ -24,7 +24,7 @@ static int make_view(struct bench_context *context, const struct bench_operator 
     made->input_count = 1;
     made->type = tensor->value->type;
     made->value[0] = tensor->value;
-    output = bench_own_zeroed(context, 1, sizeof *output, error);
+    output = bench_own_zeroed(&context->owned, 1, sizeof *output, error);
     if (!output)
         return BENCH_NO_MEMORY;
     output->context = context;
@@ -170,7 +170,7 @@ int bench_map_create(struct bench_context *context, struct bench_tensor *tensor,
 
     if (status)
         return status;
-    m = made->extra = bench_own_zeroed(context, 1, sizeof *m, error);
+    m = made->extra = bench_own_zeroed(&context->owned, 1, sizeof *m, error);
     if (!m)
         return BENCH_NO_MEMORY;
     m->once = reads_once(map);

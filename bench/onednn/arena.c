@@ -54,43 +54,9 @@ void *bench_arena_take(struct bench_arena *arena, size_t size)
     return memory;
 }
 
-int bench_own(struct bench_context *context, void *object, void (*destroy)(void *),
-              struct dlt_error *error)
-{
-    if (context->owned_count == context->owned_room) {
-        size_t room = context->owned_room ? 2 * context->owned_room : 256;
-        struct bench_owned *grown = reallocarray(context->owned, room, sizeof *grown);
-
-        if (!grown) {
-            destroy(object);
-            return dlt_fail_memory(error);
-        }
-        context->owned = grown;
-        context->owned_room = room;
-    }
-    context->owned[context->owned_count++] = (struct bench_owned){object, destroy};
-    return 0;
-}
-
-void *bench_own_zeroed(struct bench_context *context, size_t count, size_t size,
-                       struct dlt_error *error)
-{
-    void *memory = calloc(count ? count : 1, size);
-
-    if (!memory) {
-        dlt_fail_memory(error);
-        return NULL;
-    }
-    return bench_own(context, memory, free, error) ? NULL : memory;
-}
-
 void bench_release(struct bench_context *context)
 {
-    while (context->owned_count > 0) {
-        struct bench_owned *owned = &context->owned[--context->owned_count];
-
-        owned->destroy(owned->object);
-    }
+    bench_own_none(&context->owned);
     context->arena.used = 0;
     free(context->plan.buffer);
     memset(&context->plan, 0, sizeof context->plan);

@@ -101,7 +101,8 @@ static int add_softmax(struct bench_layer *layer, struct attention *t, struct dl
 int bench_attention_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct dlt_attention *a = &layer->record.u.attention;
-    struct attention *t = layer->extra = bench_own_zeroed(layer->context, 1, sizeof *t, error);
+    struct attention *t = layer->extra =
+        bench_own_zeroed(&layer->context->owned, 1, sizeof *t, error);
     bench_md turned_key = stack(layer, a->head_size, a->key_length, true);
     struct bench_buffer *key;
     int status;

@@ -133,7 +133,7 @@ int bench_binary_backward(struct bench_layer *layer, struct dlt_error *error)
 
     if (!same_shapes(layer))
         return bench_function_backward(layer, error);
-    b = bench_own_zeroed(layer->context, 1, sizeof *b, error);
+    b = bench_own_zeroed(&layer->context->owned, 1, sizeof *b, error);
     if (!b)
         return BENCH_NO_MEMORY;
     status = bench_output_gradient(layer, DLT_BACKWARD_DATA, md, &b->gradient, error);

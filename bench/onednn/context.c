@@ -22,7 +22,7 @@ static void close_context(struct bench_context *context)
         dnnl_stream_destroy(context->stream);
     if (context->engine)
         dnnl_engine_destroy(context->engine);
-    free(context->owned);
+    bench_own_clear(&context->owned);
     free(context->noise);
     free(context);
 }

@@ -75,7 +75,7 @@ int bench_dropout_backward(struct bench_layer *layer, struct dlt_error *error)
 {
     bench_md md = layer->output->value->md;
     struct bench_tensor *input = layer->input[0];
-    struct gradients *g = bench_own_zeroed(layer->context, 1, sizeof *g, error);
+    struct gradients *g = bench_own_zeroed(&layer->context->owned, 1, sizeof *g, error);
     bool accumulate;
     int status;
 

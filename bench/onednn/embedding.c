@@ -76,13 +76,13 @@ int bench_embedding_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct dlt_matmul *m = &layer->record.u.matmul;
     struct bench_layer *share = layer->options.share;
-    struct table *t = layer->extra = bench_own_zeroed(layer->context, 1, sizeof *t, error);
+    struct table *t = layer->extra = bench_own_zeroed(&layer->context->owned, 1, sizeof *t, error);
     int status = BENCH_OK;
 
     if (!t)
         return BENCH_NO_MEMORY;
     *t = (struct table){.rows = m->m, .entries = m->k, .width = m->n};
-    t->id = bench_own_zeroed(layer->context, (size_t)t->rows, sizeof *t->id, error);
+    t->id = bench_own_zeroed(&layer->context->owned, (size_t)t->rows, sizeof *t->id, error);
     if (!t->id)
         return BENCH_NO_MEMORY;
     for (int64_t i = 0; i < t->rows; i++)

@@ -230,7 +230,7 @@ static bench_md operand_layout(struct bench_layer *layer, int index, bench_md ou
 
 int bench_function_forward(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct function *f = bench_own_zeroed(layer->context, 1, sizeof *f, error);
+    struct function *f = bench_own_zeroed(&layer->context->owned, 1, sizeof *f, error);
     bench_md out = output_layout(layer), md[1 + MOST_OPERANDS] = {out};
     struct bench_buffer *used[MOST_OPERANDS + 2] = {NULL};
     int status;

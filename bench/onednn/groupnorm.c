@@ -169,7 +169,7 @@ static int forward(struct bench_layer *layer, struct sets *s, struct dlt_error *
 int bench_group_norm_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     const struct dlt_spatial *r = &layer->record.u.spatial;
-    struct sets *s = layer->extra = bench_own_zeroed(layer->context, 1, sizeof *s, error);
+    struct sets *s = layer->extra = bench_own_zeroed(&layer->context->owned, 1, sizeof *s, error);
 
     if (!s)
         return BENCH_NO_MEMORY;
@@ -183,7 +183,7 @@ int bench_group_norm_forward(struct bench_layer *layer, struct dlt_error *error)
 
 int bench_rms_norm_forward(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct sets *s = layer->extra = bench_own_zeroed(layer->context, 1, sizeof *s, error);
+    struct sets *s = layer->extra = bench_own_zeroed(&layer->context->owned, 1, sizeof *s, error);
 
     if (!s)
         return BENCH_NO_MEMORY;

@@ -11,7 +11,7 @@ static void destroy_md(void *object)
 /* Takes over what was made, if it was. */
 static bench_md keep(struct bench_context *context, bench_md_made made, dnnl_status_t status)
 {
-    if (status != dnnl_success || bench_own(context, made, destroy_md, NULL))
+    if (status != dnnl_success || bench_own(&context->owned, made, destroy_md, NULL))
         return NULL;
     return made;
 }

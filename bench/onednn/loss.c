@@ -57,14 +57,14 @@ static struct rows *make_rows(struct bench_layer *layer, int64_t rows, int64_t c
                               struct dlt_error *error)
 {
     struct bench_context *context = layer->context;
-    struct rows *r = bench_own_zeroed(context, 1, sizeof *r, error);
+    struct rows *r = bench_own_zeroed(&context->owned, 1, sizeof *r, error);
 
     if (!r)
         return NULL;
     r->rows = (size_t)rows;
     r->classes = (size_t)classes;
-    r->label = bench_own_zeroed(context, r->rows, sizeof *r->label, error);
-    r->loss = bench_own_zeroed(context, r->rows, sizeof *r->loss, error);
+    r->label = bench_own_zeroed(&context->owned, r->rows, sizeof *r->label, error);
+    r->loss = bench_own_zeroed(&context->owned, r->rows, sizeof *r->loss, error);
     if (!r->label || !r->loss)
         return NULL;
     for (size_t i = 0; i < r->rows; i++)

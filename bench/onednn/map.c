@@ -182,7 +182,8 @@ static int take_map(struct bench_layer *layer, const struct bench_map *map, size
         m->stride[d] = map->stride[d];
         count *= size;
         if (map->table[d]) {
-            m->table[d] = bench_own_zeroed(layer->context, size, sizeof *m->table[d], error);
+            m->table[d] =
+                bench_own_zeroed(&layer->context->owned, size, sizeof *m->table[d], error);
             if (!m->table[d])
                 return BENCH_NO_MEMORY;
             memcpy(m->table[d], map->table[d], size * sizeof *m->table[d]);
@@ -215,7 +216,7 @@ static int map_backward(struct bench_layer *layer, struct dlt_error *error)
 {
     struct bench_context *context = layer->context;
     struct bench_tensor *tensor = layer->input[0];
-    struct map_back *b = bench_own_zeroed(context, 1, sizeof *b, error);
+    struct map_back *b = bench_own_zeroed(&context->owned, 1, sizeof *b, error);
     bench_md plain = bench_md_flat(context, tensor->value->md), home = tensor->value->md;
     bool accumulate;
     int status;
@@ -255,7 +256,7 @@ static int look_again(struct bench_layer *layer, const struct bench_map *map,
                       struct bench_buffer *value, struct dlt_error *error)
 {
     struct bench_context *context = layer->context;
-    struct bench_tensor *output = bench_own_zeroed(context, 1, sizeof *output, error);
+    struct bench_tensor *output = bench_own_zeroed(&context->owned, 1, sizeof *output, error);
     int64_t strides[BENCH_RANK];
 
     if (!output)
@@ -288,7 +289,7 @@ int bench_map_create(struct bench_context *context, struct bench_tensor *tensor,
     made->backward = map_backward;
     made->input[0] = tensor;
     made->input_count = 1;
-    m = made->extra = bench_own_zeroed(context, 1, sizeof *m, error);
+    m = made->extra = bench_own_zeroed(&context->owned, 1, sizeof *m, error);
     if (!m)
         return BENCH_NO_MEMORY;
     status = take_map(made, map, bench_md_elements(plain), m, error);

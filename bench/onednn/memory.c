@@ -62,7 +62,7 @@ static int make_buffer(struct bench_context *context, bench_md md, int copies,
     made->size = bench_md_size(md);
     made->first = INT32_MAX;
     made->last = -1;
-    if (bench_own(context, made, destroy_buffer, error))
+    if (bench_own(&context->owned, made, destroy_buffer, error))
         return BENCH_NO_MEMORY;
     if (!md)
         return dlt_fail(error, "oneDNN cannot describe an array of this shape");
@@ -277,7 +277,7 @@ int bench_convert_now(struct bench_context *context, struct bench_buffer *from,
 int bench_tensor_make(struct bench_context *context, const struct bench_shape *shape, bench_md md,
                       int copies, struct bench_tensor **tensor, struct dlt_error *error)
 {
-    struct bench_tensor *made = bench_own_zeroed(context, 1, sizeof *made, error);
+    struct bench_tensor *made = bench_own_zeroed(&context->owned, 1, sizeof *made, error);
 
     if (!made)
         return BENCH_NO_MEMORY;

@@ -8,7 +8,7 @@
 #ifndef DLBENCH_ONEDNN_H
 #define DLBENCH_ONEDNN_H
 
-#include "backend.h"
+#include "backend_parts.h"
 #include "base/error.h"
 #include "onednn/onednn2.h"
 
@@ -19,12 +19,6 @@ struct bench_arena {
     char *base;
     size_t size, used;
     size_t touched; /* bytes whose pages are there; all above are written once before use */
-};
-
-/* Everything that has to be destroyed when the context is reset. */
-struct bench_owned {
-    void *object;
-    void (*destroy)(void *object);
 };
 
 struct bench_buffer {
@@ -60,8 +54,7 @@ struct bench_context {
     double cache_bytes; /* last-level cache */
     double marks[BENCH_MARKS];
     struct bench_arena arena;
-    struct bench_owned *owned;
-    size_t owned_count, owned_room;
+    struct bench_owned owned;
     struct bench_plan plan;
 };
 
@@ -131,12 +124,6 @@ void bench_arena_close(struct bench_arena *arena);
 size_t bench_arena_round(size_t size);
 /* 64-byte aligned; NULL if it does not fit. */
 void *bench_arena_take(struct bench_arena *arena, size_t size);
-/* Puts the object on the context's list; destroys it at once if the list cannot grow (-1). */
-int bench_own(struct bench_context *context, void *object, void (*destroy)(void *),
-              struct dlt_error *error);
-/* Zeroed memory that is freed with the context's next reset. */
-void *bench_own_zeroed(struct bench_context *context, size_t count, size_t size,
-                       struct dlt_error *error);
 void bench_release(struct bench_context *context);
 
 /* ---- layout.c: memory descriptors; those that are made here are freed with the context's reset.

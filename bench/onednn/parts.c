@@ -7,7 +7,7 @@
 int bench_layer_new(struct bench_context *context, const char *name, struct bench_layer **layer,
                     struct dlt_error *error)
 {
-    *layer = bench_own_zeroed(context, 1, sizeof **layer, error);
+    *layer = bench_own_zeroed(&context->owned, 1, sizeof **layer, error);
     if (!*layer)
         return BENCH_NO_MEMORY;
     (*layer)->context = context;
@@ -26,7 +26,7 @@ static void destroy_descriptor(void *object)
 int bench_own_descriptor(struct bench_context *context, dnnl_primitive_desc_t pd,
                          struct dlt_error *error)
 {
-    return bench_own(context, pd, destroy_descriptor, error) ? BENCH_NO_MEMORY : BENCH_OK;
+    return bench_own(&context->owned, pd, destroy_descriptor, error) ? BENCH_NO_MEMORY : BENCH_OK;
 }
 
 bool bench_is_op(const struct bench_layer *layer, const char *op)

@@ -16,7 +16,7 @@ static struct bench_step *next_step(struct bench_layer *layer, enum dlt_pass pas
     if (program->count == program->room) {
         int room = program->room ? 2 * program->room : 4;
         struct bench_step *grown =
-            bench_own_zeroed(layer->context, (size_t)room, sizeof *grown, error);
+            bench_own_zeroed(&layer->context->owned, (size_t)room, sizeof *grown, error);
 
         if (!grown)
             return NULL;
@@ -58,7 +58,7 @@ int bench_add(struct bench_layer *layer, enum dlt_pass pass, dnnl_primitive_desc
     status = bench_check(dnnl_primitive_create(&primitive, pd), "primitive", error);
     if (status)
         return status;
-    if (bench_own(layer->context, primitive, destroy_primitive, error))
+    if (bench_own(&layer->context->owned, primitive, destroy_primitive, error))
         return BENCH_NO_MEMORY;
     for (; arguments[count].index; count++) {
         all[count] = arguments[count];
@@ -68,8 +68,8 @@ int bench_add(struct bench_layer *layer, enum dlt_pass pass, dnnl_primitive_desc
     if (status)
         return status;
     count += all[count].index != 0;
-    args = bench_own_zeroed(layer->context, (size_t)count * (size_t)layer->copies, sizeof *args,
-                            error);
+    args = bench_own_zeroed(&layer->context->owned, (size_t)count * (size_t)layer->copies,
+                            sizeof *args, error);
     if (!args)
         return BENCH_NO_MEMORY;
     for (int copy = 0; copy < layer->copies; copy++) {
@@ -203,17 +203,10 @@ int bench_execute(struct bench_layer *layer, enum dlt_pass pass, int copy, struc
 int bench_layer_run(struct bench_layer *layer, enum dlt_pass pass, int64_t iterations,
                     struct dlt_error *error)
 {
-    static const enum dlt_pass backward[] = {DLT_BACKWARD_DATA, DLT_BACKWARD_WEIGHT, DLT_BACKWARD};
-    bool all = pass == DLT_BACKWARD;
-    struct bench_program *program = &layer->program[pass];
+    int status = bench_repeat(layer, pass, iterations, layer->copies, &layer->program[pass].next,
+                              bench_execute, error);
 
-    for (int64_t i = 0; i < iterations; i++) {
-        int copy = program->next;
-
-        program->next = (copy + 1) % layer->copies;
-        for (size_t p = 0; p < (all ? sizeof backward / sizeof *backward : 1); p++)
-            if (bench_execute(layer, all ? backward[p] : pass, copy, error))
-                return -1;
-    }
+    if (status)
+        return status;
     return bench_check(dnnl_stream_wait(layer->context->stream), "wait", error) ? -1 : 0;
 }

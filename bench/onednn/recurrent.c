@@ -148,17 +148,18 @@ static int add_cell(struct bench_layer *layer, struct cells *c, int index, struc
 int bench_recurrent_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     int layers = (int)layer->record.u.recurrent.num_layers;
-    struct cells *c = layer->extra = bench_own_zeroed(layer->context, 1, sizeof *c, error);
+    struct cells *c = layer->extra = bench_own_zeroed(&layer->context->owned, 1, sizeof *c, error);
     int status = BENCH_OK;
 
     if (!c)
         return BENCH_NO_MEMORY;
     c->count = layers;
-    c->cell = bench_own_zeroed(layer->context, (size_t)layers, sizeof *c->cell, error);
+    c->cell = bench_own_zeroed(&layer->context->owned, (size_t)layers, sizeof *c->cell, error);
     layer->array_count = (size_t)(ARRAYS * layers);
     layer->arrays =
-        bench_own_zeroed(layer->context, layer->array_count, sizeof *layer->arrays, error);
-    layer->kept = bench_own_zeroed(layer->context, 2 * (size_t)layers, sizeof(void *), error);
+        bench_own_zeroed(&layer->context->owned, layer->array_count, sizeof *layer->arrays, error);
+    layer->kept =
+        bench_own_zeroed(&layer->context->owned, 2 * (size_t)layers, sizeof(void *), error);
     if (!c->cell || !layer->arrays || !layer->kept)
         return BENCH_NO_MEMORY;
     for (int i = 0; i < layers && status == BENCH_OK; i++) {

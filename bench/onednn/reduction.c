@@ -126,7 +126,7 @@ static bench_md kept_dimensions(struct bench_layer *layer, bench_md in)
 int bench_reduction_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     struct bench_context *context = layer->context;
-    struct reduction *r = layer->extra = bench_own_zeroed(context, 1, sizeof *r, error);
+    struct reduction *r = layer->extra = bench_own_zeroed(&context->owned, 1, sizeof *r, error);
     bench_md in = bench_given_layout(layer), md[2], out;
     int status;
 

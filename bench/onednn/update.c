@@ -243,7 +243,7 @@ int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
         (struct bench_training){.optimizer = layer->record.optimizer, .learning_rate = 1e-3};
     while (bench_role_shape(&layer->record, BENCH_WEIGHT, (int)count, &shape))
         count++;
-    layer->arrays = bench_own_zeroed(context, count, sizeof *layer->arrays, error);
+    layer->arrays = bench_own_zeroed(&context->owned, count, sizeof *layer->arrays, error);
     if (!layer->arrays)
         return BENCH_NO_MEMORY;
     layer->array_count = count;

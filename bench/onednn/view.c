@@ -55,7 +55,7 @@ int bench_view_create(struct bench_context *context, struct bench_tensor *tensor
     made->input_count = 1;
     if (bench_md_size(plain) != bench_md_size(wanted))
         return dlt_fail(error, "a view has to have as many elements as its tensor");
-    output = bench_own_zeroed(context, 1, sizeof *output, error);
+    output = bench_own_zeroed(&context->owned, 1, sizeof *output, error);
     if (!output)
         return BENCH_NO_MEMORY;
     output->context = context;
