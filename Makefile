@@ -288,6 +288,9 @@ $(BENCH_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/bench/%.o $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LIBS)
 
+$(BUILD)/tests/bench_advise: $(ADVISE_OBJ)
+$(BUILD)/tests/bench_advise: LIB_LIBS += $(ADVISE_LIBS)
+
 # Chooses rows for tests/accuracy/sampling as dlbench would choose what to measure.
 $(BUILD)/tests/sampling_choose: $(BUILD)/obj/tests/accuracy/sampling_choose.o $(BENCH_PART_OBJ) \
 		$(LIB_OBJ)

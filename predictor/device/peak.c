@@ -108,20 +108,29 @@ double dlt_device_peak(const struct dlt_device *device, int dtype, int math, int
     return base > 0 ? base * gain_of(device, rate) : NAN;
 }
 
+/* Whether each of the letters is in the name: a look before the name is taken apart. */
+static bool has_letters(const char *name, const char *letters)
+{
+    for (; *letters; letters++)
+        if (!strchr(name, *letters) && !strchr(name, *letters - 'a' + 'A'))
+            return false;
+    return true;
+}
+
 double dlt_device_reach(const struct dlt_device *device, int dtype, int math, int threads)
 {
     static const struct {
-        const char *name;
+        const char *name, *letters;
         double hz;
-    } defaults[] = {{"Tesla K40", 745e6}};
+    } defaults[] = {{"Tesla K40", "k", 745e6}};
     const double issued = 128; /* cores that one multiprocessor keeps busy */
     double peak = dlt_device_peak(device, dtype, math, threads), share = 1;
 
     if (device->cores_per_sm > issued)
         share = issued / device->cores_per_sm;
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
-        if (dlt_device_same_model(device->name, defaults[i].name) &&
-            device->clock_hz > defaults[i].hz)
+        if (device->clock_hz > defaults[i].hz && has_letters(device->name, defaults[i].letters) &&
+            dlt_device_same_model(device->name, defaults[i].name))
             share *= defaults[i].hz / device->clock_hz;
     return peak * share;
 }

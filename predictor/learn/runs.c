@@ -63,7 +63,7 @@ static size_t find_targets(const struct dlt_profile *profile, const struct dlt_r
         if (found[general] && strncmp(software, framework, strlen(framework)) != 0)
             continue;
         found[general] = true;
-        best[general] = (struct dlt_target){i, device};
+        best[general] = (struct dlt_target){.entry = i, .device = device};
     }
     for (int general = 0; general < TARGETS; general++)
         if (found[general])

@@ -218,6 +218,7 @@ static int fill(struct dlt_estimate *e, struct dlt_prepared *prepared,
         dlt_prepared_lower(prepared, e->batch, !e->forward_only,
                            dlt_profile_threads(profile, target.entry), &e->lowered, error))
         return -1;
+    target.memo = dlt_prepared_memo(prepared);
     e->graph = e->lowered->graph;
     e->plan = e->lowered->plan;
     e->scaling = question->scaling;

@@ -11,6 +11,7 @@ enum { KEPT = 8 };
 
 struct dlt_prepared {
     const struct dlt_model *model;
+    struct dlt_memo *memo;
     struct dlt_lowered *kept[KEPT];
     size_t count;
 };
@@ -22,7 +23,12 @@ int dlt_prepare(const struct dlt_model *model, struct dlt_prepared **prepared,
     if (!*prepared)
         return dlt_fail_memory(error);
     (*prepared)->model = model;
-    return 0;
+    (*prepared)->memo = dlt_memo_create();
+    if ((*prepared)->memo)
+        return 0;
+    free(*prepared);
+    *prepared = NULL;
+    return dlt_fail_memory(error);
 }
 
 void dlt_lowered_release(struct dlt_lowered *lowered)
@@ -40,12 +46,18 @@ void dlt_prepared_destroy(struct dlt_prepared *prepared)
         return;
     for (size_t i = 0; i < prepared->count; i++)
         dlt_lowered_release(prepared->kept[i]);
+    dlt_memo_destroy(prepared->memo);
     free(prepared);
 }
 
 const struct dlt_model *dlt_prepared_model(const struct dlt_prepared *prepared)
 {
     return prepared->model;
+}
+
+struct dlt_memo *dlt_prepared_memo(const struct dlt_prepared *prepared)
+{
+    return prepared->memo;
 }
 
 static int lower(const struct dlt_model *model, struct dlt_lowered *l, struct dlt_error *error)

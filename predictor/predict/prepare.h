@@ -14,6 +14,7 @@
 #define DLT_PREDICT_PREPARE_H
 
 #include "lower/lower.h"
+#include "predict/memo.h"
 
 /* One lowering. Estimates share it with the prepared model; the last of them frees it. */
 struct dlt_lowered {
@@ -44,6 +45,9 @@ int dlt_predict_prepared(struct dlt_prepared *prepared, const struct dlt_profile
 
 /* The model of a prepared one. */
 const struct dlt_model *dlt_prepared_model(const struct dlt_prepared *prepared);
+
+/* What its predictions have priced already. */
+struct dlt_memo *dlt_prepared_memo(const struct dlt_prepared *prepared);
 
 /* The lowering for a batch, pass and thread count, made where there is none yet; one more reference
  * for the caller, who gives it back with dlt_lowered_release (NULL is allowed). */

@@ -15,6 +15,7 @@ struct query {
     const struct dlt_profile *profile;
     const struct dlt_file_entry *entry;
     const struct dlt_device *device; /* the entry's, or one that nobody measured */
+    struct dlt_memo *memo;           /* NULL: nothing is kept */
 };
 
 /* Spread that a derivation adds, of the log of the time; what each leaves out is in its comment. */
@@ -54,9 +55,11 @@ static struct dlt_price sum_of(const struct dlt_price *a, const struct dlt_price
         .extrapolated = (a->seconds * a->extrapolated + b->seconds * b->extrapolated) / seconds};
 }
 
-/* The sound section of a record's operator, dtype and math whose passes include `pass`. */
-static bool find_section(const struct query *q, const struct dlt_record *record, enum dlt_pass pass,
-                         struct dlt_section *section)
+enum { NO_SECTION = -1 };
+
+/* Index of the section of a record's operator, dtype and math whose passes include `pass`. */
+static int64_t section_index(const struct query *q, const struct dlt_record *record,
+                             enum dlt_pass pass)
 {
     const struct dlt_file_entry *e = q->entry;
 
@@ -66,9 +69,18 @@ static bool find_section(const struct query *q, const struct dlt_record *record,
         if (!dlt_section_is_transfer(s) && (s->passes & 1U << pass) &&
             s->dtype == (uint32_t)record->dtype && s->math == (uint32_t)record->math &&
             strcmp(s->kind, record->kind->name) == 0)
-            return dlt_profile_section(q->profile, i, section);
+            return i;
     }
-    return false;
+    return NO_SECTION;
+}
+
+/* That section, if it is sound. */
+static bool find_section(const struct query *q, const struct dlt_record *record, enum dlt_pass pass,
+                         struct dlt_section *section)
+{
+    int64_t index = section_index(q, record, pass);
+
+    return index != NO_SECTION && dlt_profile_section(q->profile, (size_t)index, section);
 }
 
 static struct dlt_record in_pass(const struct dlt_record *record, enum dlt_pass pass)
@@ -181,28 +193,51 @@ static void lean_on_hardware(const struct query *q, const struct dlt_section *se
                  section->model.floor_s);
 }
 
-static struct dlt_price direct(const struct query *q, const struct dlt_record *asked,
-                               enum dlt_pass pass)
+/* By the section of that index, which measured the record's pass. */
+static struct dlt_price by_section(const struct query *q, size_t index,
+                                   const struct dlt_record *record)
 {
-    struct dlt_record record = in_pass(asked, pass), other = record;
+    struct dlt_record other = *record;
     struct dlt_section section;
     struct dlt_answer answer;
     struct dlt_work work, others;
     struct dlt_price price;
     bool stands_in;
 
-    if (!find_section(q, &record, pass, &section))
+    if (!dlt_profile_section(q->profile, index, &section))
         return nothing;
     stands_in = stand_in(&section, &other);
-    dlt_section_answer(&section, q->device, stands_in ? &other : &record, &answer);
+    dlt_section_answer(&section, q->device, stands_in ? &other : record, &answer);
     price = price_of(&section, &answer);
     price.clock_s = clock_of(q, &section);
-    lean_on_hardware(q, &section, stands_in ? &other : &record, &price);
+    lean_on_hardware(q, &section, stands_in ? &other : record, &price);
     if (!stands_in || !known(&price))
         return price;
-    dlt_record_work(&record, &work);
+    dlt_record_work(record, &work);
     dlt_record_work(&other, &others);
     return widened(price, others.bytes > 0 ? work.bytes / others.bytes : 1, sigma_function);
+}
+
+/* The same in another pass. Passes are derived from one another, so that each is asked for more
+ * than once. */
+static struct dlt_price direct(const struct query *q, const struct dlt_record *asked,
+                               enum dlt_pass pass)
+{
+    const int64_t index = section_index(q, asked, pass);
+    struct dlt_record record = in_pass(asked, pass);
+    const struct dlt_memo_value *kept;
+    struct dlt_memo_value made = {0};
+    struct dlt_memo_key key;
+
+    if (index == NO_SECTION)
+        return nothing;
+    dlt_memo_key(&key, q->profile, q->entry, q->device, &record);
+    kept = dlt_memo_find(q->memo, &key);
+    if (kept)
+        return kept->price;
+    made.price = by_section(q, (size_t)index, &record);
+    dlt_memo_keep(q->memo, &key, &made);
+    return made.price;
 }
 
 /* Of the optimizers that steps were measured with, the one that moves least. */
@@ -435,7 +470,7 @@ static struct dlt_price transferred(const struct query *q, const struct dlt_reco
         if (dlt_section_is_transfer(s) && s->dtype == (uint32_t)asked->dtype &&
             s->math == (uint32_t)asked->math && strcmp(s->kind, asked->kind->name) == 0 &&
             dlt_profile_section(q->profile, i, &section))
-            dlt_transfer_price(q->profile, e, &section, q->device, asked, &price);
+            dlt_transfer_price(q->profile, e, &section, q->device, asked, q->memo, &price);
     }
     return price;
 }
@@ -479,11 +514,13 @@ static struct dlt_price own(const struct query *q, const struct dlt_record *aske
 }
 
 void dlt_entry_price(const struct dlt_profile *profile, size_t entry,
-                     const struct dlt_record *record, struct dlt_price *price)
+                     const struct dlt_record *record, struct dlt_memo *memo,
+                     struct dlt_price *price)
 {
     const struct query q = {.profile = profile,
                             .entry = &profile->entry[entry],
-                            .device = &profile->entry[entry].device};
+                            .device = &profile->entry[entry].device,
+                            .memo = memo};
 
     *price = own(&q, record);
 }
@@ -556,11 +593,13 @@ static struct dlt_price relative(const struct query *q, const struct dlt_record 
     return nothing;
 }
 
-void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
-                          const struct dlt_device *device, const struct dlt_record *record,
-                          struct dlt_price *price)
+void dlt_target_price(const struct dlt_profile *profile, const struct dlt_target *target,
+                      const struct dlt_record *record, struct dlt_price *price)
 {
-    struct query q = {.profile = profile, .entry = &profile->entry[entry], .device = device};
+    const struct query q = {.profile = profile,
+                            .entry = &profile->entry[target->entry],
+                            .device = target->device,
+                            .memo = target->memo};
     double seconds;
 
     *price = nothing;
@@ -581,6 +620,15 @@ void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
                                     .extrapolated = 1};
     else
         *price = nothing;
+}
+
+void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
+                          const struct dlt_device *device, const struct dlt_record *record,
+                          struct dlt_price *price)
+{
+    const struct dlt_target target = {.entry = entry, .device = device};
+
+    dlt_target_price(profile, &target, record, price);
 }
 
 void dlt_profile_price(const struct dlt_profile *profile, size_t entry,

@@ -210,9 +210,11 @@ static int read_directory(struct dlt_profile *p, struct dlt_error *error)
 
 static struct dlt_profile *profile_new(const char *path, struct dlt_error *error)
 {
+    static _Atomic uint64_t serials;
     struct dlt_profile *p = calloc(1, sizeof *p);
 
     if (p) {
+        p->serial = atomic_fetch_add_explicit(&serials, 1, memory_order_relaxed);
         p->fd = -1;
         p->path = strdup(path);
     }
@@ -509,6 +511,7 @@ int dlt_profile_target(const struct dlt_profile *p, const char *device, int thre
                                dlt_profile_is_of(p, (size_t)(general - p->entry), framework))))
         entry = general;
     target->device = entry == general ? known : &entry->device;
+    target->memo = NULL;
     if (!entry)
         return no_such_device(p, device, error);
     target->entry = (size_t)(entry - p->entry);

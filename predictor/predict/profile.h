@@ -27,7 +27,8 @@ int dlt_profile_find(const struct dlt_profile *profile, const char *device, int 
 struct dlt_target {
     size_t entry;
     const struct dlt_device
-        *device; /* the entry's own, or the catalogue's; lives as long as both */
+        *device;           /* the entry's own, or the catalogue's; lives as long as both */
+    struct dlt_memo *memo; /* memo.h: what was priced already; NULL: nothing is kept */
 };
 
 /*
@@ -69,6 +70,10 @@ void dlt_profile_price(const struct dlt_profile *profile, size_t entry,
 void dlt_profile_price_on(const struct dlt_profile *profile, size_t entry,
                           const struct dlt_device *device, const struct dlt_record *record,
                           struct dlt_price *price);
+
+/* The same on a target, with its memo. */
+void dlt_target_price(const struct dlt_profile *profile, const struct dlt_target *target,
+                      const struct dlt_record *record, struct dlt_price *price);
 
 /*
  * Whether a section that was used so far turned out to be altered: its checksum is verified when it

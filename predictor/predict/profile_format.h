@@ -163,6 +163,7 @@ enum dlt_section_state {
 
 struct dlt_profile {
     char *path;
+    uint64_t serial; /* of no other profile of this process */
     int fd; /* read from, section by section, when one is first used; -1: all is in memory */
     size_t size;
     const unsigned char *data; /* the header and the directory; where fd is -1, everything */

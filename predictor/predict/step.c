@@ -91,9 +91,9 @@ static int price_unit(const struct dlt_profile *profile, const struct dlt_target
     struct dlt_record record = unit->record;
 
     prices->backward = (struct dlt_price){0};
-    dlt_profile_price_on(profile, target->entry, target->device, &record, &prices->forward);
+    dlt_target_price(profile, target, &record, &prices->forward);
     if (!forward_only && backward_pass(unit, &record.pass))
-        dlt_profile_price_on(profile, target->entry, target->device, &record, &prices->backward);
+        dlt_target_price(profile, target, &record, &prices->backward);
     drop_clock(&prices->forward);
     drop_clock(&prices->backward);
     if (isfinite(prices->forward.seconds) && isfinite(prices->backward.seconds))
@@ -152,7 +152,7 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
     if (!forward_only && plan->update.kind) {
         struct dlt_price price;
 
-        dlt_profile_price_on(profile, target->entry, target->device, &plan->update, &price);
+        dlt_target_price(profile, target, &plan->update, &price);
         if (!isfinite(price.seconds))
             return no_price(target, "optimizer", &plan->update, error);
         add_price(&all, &price, 1);

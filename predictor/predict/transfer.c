@@ -47,6 +47,8 @@ static double split_by(const struct dlt_section *section, const struct dlt_numbe
     for (size_t i = 0; i < columns->count && i < section->model.columns; i++) {
         double seconds = section->coefficient[i] * columns->value[i];
 
+        if (seconds == 0)
+            continue;
         part[dlt_column_resource(columns, i)] += seconds;
         sum += seconds;
     }
@@ -100,16 +102,39 @@ static bool is_donor(const struct dlt_transfer *t, const struct dlt_file_entry *
            (!t->except || strcmp(entry->device.name, t->except) != 0);
 }
 
+/* What a donor says of a record, whoever asks. */
+static void donor_says(const struct dlt_transfer *t, uint32_t e, const struct dlt_record *record,
+                       const struct columns *columns, struct dlt_memo_value *said)
+{
+    const struct dlt_file_entry *entry = &t->profile->entry[e];
+    const struct dlt_memo_value *kept;
+    struct dlt_record theirs = *record;
+    struct dlt_memo_key key;
+
+    dlt_memo_key(&key, t->profile, entry, NULL, record);
+    kept = dlt_memo_find(t->memo, &key);
+    if (kept) {
+        *said = *kept;
+        return;
+    }
+    *said = (struct dlt_memo_value){0};
+    theirs.threads = entry->threads;
+    dlt_entry_price(t->profile, e, &theirs, t->memo, &said->price);
+    if (isfinite(said->price.seconds))
+        split(t, entry, record, columns, said->part);
+    dlt_memo_keep(t->memo, &key, said);
+}
+
 static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_record *record,
                 const struct columns *columns, struct dlt_donation *d)
 {
     const struct dlt_file_entry *entry = &t->profile->entry[e];
     double scale[DLT_RESOURCES], sum = 0, scaled = 0;
-    struct dlt_record theirs = *record;
+    struct dlt_memo_value said;
     struct dlt_price price;
 
-    theirs.threads = entry->threads;
-    dlt_entry_price(t->profile, e, &theirs, &price);
+    donor_says(t, e, record, columns, &said);
+    price = said.price;
     if (!(price.seconds > 0) || !isfinite(price.sigma))
         return false;
     *d = (struct dlt_donation){
@@ -119,7 +144,7 @@ static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_recor
         .extrapolated = price.extrapolated,
         .clock_s = price.clock_s,
         .basis = price.basis};
-    split(t, entry, record, columns, d->part);
+    memcpy(d->part, said.part, sizeof d->part);
     scales(t, entry, record, scale);
     for (int r = 0; r < DLT_RESOURCES; r++) {
         sum += d->part[r];
@@ -225,14 +250,16 @@ double dlt_transfer_correction(const struct dlt_section *s, const struct dlt_don
 
 void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file_entry *entry,
                         const struct dlt_section *section, const struct dlt_device *device,
-                        const struct dlt_record *record, struct dlt_price *price)
+                        const struct dlt_record *record, struct dlt_memo *memo,
+                        struct dlt_price *price)
 {
     const struct dlt_transfer transfer = {.profile = profile,
                                           .device = device,
                                           .timing = entry->software.timing,
                                           .threads = entry->threads,
                                           .mix = section->model.mix,
-                                          .reach = section->model.reach};
+                                          .reach = section->model.reach,
+                                          .memo = memo};
     struct dlt_donation donation[DLT_DONORS];
     size_t count = dlt_donations(&transfer, record, donation);
     struct dlt_donated all;

@@ -14,7 +14,7 @@
 #ifndef DLT_PREDICT_TRANSFER_H
 #define DLT_PREDICT_TRANSFER_H
 
-#include "predict/profile_format.h"
+#include "predict/memo.h"
 
 /* Where nothing better is known. mix and reach: see above and dlt_device_apart. */
 #define DLT_TRANSFER_MIX   0.5
@@ -28,6 +28,7 @@ struct dlt_transfer {
     enum dlt_timing timing;
     int threads;
     double mix, reach;
+    struct dlt_memo *memo; /* NULL: nothing is kept of what donors say */
 };
 
 struct dlt_donation {
@@ -73,11 +74,13 @@ double dlt_transfer_correction(const struct dlt_section *section, const struct d
 /* All of it for a section of ratio DLT_RATIO_TRANSFER; NaN seconds where no donor knows. */
 void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file_entry *entry,
                         const struct dlt_section *section, const struct dlt_device *device,
-                        const struct dlt_record *record, struct dlt_price *price);
+                        const struct dlt_record *record, struct dlt_memo *memo,
+                        struct dlt_price *price);
 
 /* price.c: what an entry's own measurements of the operator, dtype and math say of a record on its
  * own device, in whatever passes they are; NaN where they say nothing. */
 void dlt_entry_price(const struct dlt_profile *profile, size_t entry,
-                     const struct dlt_record *record, struct dlt_price *price);
+                     const struct dlt_record *record, struct dlt_memo *memo,
+                     struct dlt_price *price);
 
 #endif
