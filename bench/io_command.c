@@ -92,53 +92,45 @@ static int read_pattern(struct request *request, const char *text)
                                            text);
 }
 
-/* Returns -1 to go on, or an exit status. */
-static int read_option(struct request *request, int option)
+static int read_option(int option, char *value, void *context)
 {
-    int64_t value = 0;
+    struct request *request = context;
+    int64_t number = 0;
 
     switch (option) {
     case OPTION_SIZE:
-        return read_size("sample-size", optarg, &request->sample_bytes) ? -1 : BENCH_USAGE;
+        return read_size("sample-size", value, &request->sample_bytes) ? -1 : BENCH_USAGE;
     case OPTION_BYTES:
-        return read_size("bytes", optarg, &request->plan.most_bytes) ? -1 : BENCH_USAGE;
+        return read_size("bytes", value, &request->plan.most_bytes) ? -1 : BENCH_USAGE;
     case OPTION_WORKERS:
-        if (!bench_option_count("io", "workers", optarg, 1, BENCH_IO_WORKERS, &value))
+        if (!bench_option_count("io", "workers", value, 1, BENCH_IO_WORKERS, &number))
             return BENCH_USAGE;
-        request->plan.workers = (int)value;
+        request->plan.workers = (int)number;
         return -1;
     case OPTION_PATTERN:
-        return read_pattern(request, optarg);
+        return read_pattern(request, value);
     case OPTION_TIME:
-        if (!dlt_text_to_duration(optarg, 1, &request->plan.most_s) || !(request->plan.most_s > 0))
-            return bench_usage("io", "--time-budget \"%s\": a duration is wanted, as 30s", optarg);
+        if (!dlt_text_to_duration(value, 1, &request->plan.most_s) || !(request->plan.most_s > 0))
+            return bench_usage("io", "--time-budget \"%s\": a duration is wanted, as 30s", value);
         return -1;
     case 's':
-        if (!bench_option_count("io", "seed", optarg, 0, INT64_MAX, &value))
+        if (!bench_option_count("io", "seed", value, 0, INT64_MAX, &number))
             return BENCH_USAGE;
-        request->plan.seed = (uint64_t)value;
+        request->plan.seed = (uint64_t)number;
         return -1;
     case OPTION_JSON:
         request->json = true;
         return -1;
-    case 'h':
-        fputs(help, stdout);
-        return BENCH_DONE;
-    default:
-        fprintf(stderr, "Try: dlbench io --help\n");
-        return BENCH_USAGE;
     }
+    return -1;
 }
 
 static int read_options(struct request *request, int argc, char **argv)
 {
-    int option, status;
+    int status = command_options("io", help, long_options, argc, argv, read_option, request);
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        status = read_option(request, option);
-        if (status >= 0)
-            return status;
-    }
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc)
         return bench_usage("io", "name one PATH: a file, or a folder with files");
     request->path = argv[optind];

@@ -58,8 +58,9 @@ struct request {
     bool ops;      /* time by operator */
 };
 
-static int read_option(struct request *request, int option)
+static int read_option(int option, char *value, void *context)
 {
+    struct request *request = context;
     int status = bench_options_read("network", option, &request->common);
 
     if (status != BENCH_OPTION_OTHER)
@@ -69,31 +70,23 @@ static int read_option(struct request *request, int option)
         request->ops = true;
         return -1;
     case OPTION_STEPS:
-        return bench_option_count("network", "steps", optarg, 1, 1000000000, &request->steps)
+        return bench_option_count("network", "steps", value, 1, 1000000000, &request->steps)
                    ? -1
                    : BENCH_USAGE;
     case OPTION_EPOCHS:
-        if (!dlt_text_to_double(optarg, &request->epochs) || !(request->epochs > 0))
-            return bench_usage("network", "--epochs \"%s\": a number above 0 is wanted", optarg);
+        if (!dlt_text_to_double(value, &request->epochs) || !(request->epochs > 0))
+            return bench_usage("network", "--epochs \"%s\": a number above 0 is wanted", value);
         return -1;
-    case 'h':
-        fputs(help, stdout);
-        return BENCH_DONE;
-    default:
-        fprintf(stderr, "Try: dlbench network --help\n");
-        return BENCH_USAGE;
     }
+    return -1;
 }
 
 static int read_options(struct request *request, int argc, char **argv)
 {
-    int option, status;
+    int status = command_options("network", help, long_options, argc, argv, read_option, request);
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        status = read_option(request, option);
-        if (status >= 0)
-            return status;
-    }
+    if (status >= 0)
+        return status;
     if (optind == argc)
         return bench_usage("network", "a SPEC is missing: a model file or a shipped name");
     return bench_options_check("network", &request->common);

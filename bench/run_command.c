@@ -58,26 +58,24 @@ struct request {
     bool resume, quick;
 };
 
-/* Returns -1 to go on, or an exit status. */
-static int read_option(struct request *request, int option)
+static int read_option(int option, char *value, void *context)
 {
+    struct request *request = context;
     int status = bench_options_read("run", option, &request->common);
 
     if (status != BENCH_OPTION_OTHER)
         return status;
     switch (option) {
     case 'n':
-        return command_whole("run", "samples", optarg, 1, 100000000, &request->samples)
-                   ? BENCH_USAGE
-                   : -1;
+        return command_whole("run", "samples", value, 1, 100000000, &request->samples) ? BENCH_USAGE
+                                                                                       : -1;
     case 't':
-        if (!dlt_text_to_duration(optarg, 1, &request->budget_s) || !(request->budget_s > 0))
-            return bench_usage("run",
-                               "--time-budget \"%s\": a duration is wanted, as 90s, 15m or 1:30:00",
-                               optarg);
+        if (!dlt_text_to_duration(value, 1, &request->budget_s) || !(request->budget_s > 0))
+            return bench_usage(
+                "run", "--time-budget \"%s\": a duration is wanted, as 90s, 15m or 1:30:00", value);
         return -1;
     case OPTION_OPS:
-        request->sampler.ops = optarg;
+        request->sampler.ops = value;
         return -1;
     case OPTION_FIND:
         request->common.session.find = true;
@@ -89,26 +87,18 @@ static int read_option(struct request *request, int option)
         request->quick = true;
         return -1;
     case OPTION_PROFILE:
-        request->profile = optarg;
+        request->profile = value;
         return -1;
-    case 'h':
-        fputs(help, stdout);
-        return BENCH_DONE;
-    default:
-        fprintf(stderr, "Try: dlbench run --help\n");
-        return BENCH_USAGE;
     }
+    return -1;
 }
 
 static int read_options(struct request *request, int argc, char **argv)
 {
-    int option, status;
+    int status = command_options("run", help, long_options, argc, argv, read_option, request);
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        status = read_option(request, option);
-        if (status >= 0)
-            return status;
-    }
+    if (status >= 0)
+        return status;
     if (optind < argc)
         return bench_usage("run", "\"%s\" is not an option", argv[optind]);
     if (request->quick && request->budget_s == 0)

@@ -21,7 +21,7 @@ int command_predict(int argc, char **argv);
 int command_scaling(int argc, char **argv);
 int command_train(int argc, char **argv);
 
-/* Prints "PROGRAM COMMAND: sentence" to stderr, PROGRAM as it was called; returns COMMAND_FAILED. */
+/* Prints "PROGRAM COMMAND: sentence" to stderr, PROGRAM as it was called. Always COMMAND_FAILED. */
 int command_fail(const char *command, const struct dlt_error *error);
 
 /* Prints "PROGRAM COMMAND: sentence" and a hint at --help to stderr; returns COMMAND_USAGE. */
@@ -30,6 +30,19 @@ __attribute__((format(printf, 2, 3))) int command_usage(const char *command, con
 
 /* The option that getopt_long has just refused; returns COMMAND_USAGE. */
 int command_unknown(const char *command, char *const *argv);
+
+/* Takes one option and its value (NULL: it has none). Returns 0 or less to go on, else the exit
+ * status after saying what is wrong. */
+typedef int command_take(int option, char *value, void *context);
+
+struct option; /* of getopt.h */
+
+/*
+ * Reads all options, which are long ones, and answers --help. Operands are argv[optind] and on.
+ * Returns -1 to go on, or an exit status.
+ */
+int command_options(const char *command, const char *help, const struct option *options, int argc,
+                    char **argv, command_take *take, void *context);
 
 /* An option's whole number in [least, most]. COMMAND_DONE, or COMMAND_USAGE after saying so. */
 int command_whole(const char *command, const char *option, const char *text, int64_t least,

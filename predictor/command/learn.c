@@ -304,8 +304,9 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int take_option(int option, const char *value, struct options *o)
+static int take_option(int option, char *value, void *context)
 {
+    struct options *o = context;
     int64_t days;
     int status = COMMAND_DONE;
 
@@ -335,28 +336,15 @@ static int take_option(int option, const char *value, struct options *o)
 int command_learn(int argc, char **argv)
 {
     struct options o = {.since = "now-90days"};
-    int option;
+    int status = command_options("learn", help, long_options, argc, argv, take_option, &o);
 
-    optind = 0;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status;
-
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option == '?')
-            return command_unknown("learn", argv);
-        status = take_option(option, optarg, &o);
-        if (status != COMMAND_DONE)
-            return status;
-    }
+    if (status >= 0)
+        return status;
     o.file = argv + optind;
     o.file_count = argc - optind;
     if (o.sacct == (o.file_count > 0))
         return command_usage("learn", "give --sacct or files of sacct's output");
-    if (!o.output)
+    if (!o.output || !*o.output)
         return command_usage("learn", "say where to write corrections: --output FOLDER");
     return learn(&o);
 }

@@ -104,8 +104,10 @@ static int take_interconnect(const char *name, double *bandwidth)
     return COMMAND_DONE;
 }
 
-static int take_option(int option, const char *value, struct options *o)
+static int take_option(int option, char *value, void *context)
 {
+    struct options *o = context;
+
     switch (option) {
     case PROFILE:
         o->profile = value;
@@ -212,22 +214,10 @@ static int run(const struct options *o)
 int command_predict(int argc, char **argv)
 {
     struct options o = {0};
-    int option;
+    int status = command_options("predict", help, long_options, argc, argv, take_option, &o);
 
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status;
-
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option == '?')
-            return command_unknown("predict", argv);
-        status = take_option(option, optarg, &o);
-        if (status != COMMAND_DONE)
-            return status;
-    }
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc)
         return command_usage("predict", optind == argc ? "which SPEC?" : "one SPEC at a time");
     if (!o.profile && !o.question.device)

@@ -29,6 +29,7 @@ static const char help[] =
 struct options {
     const char *output;
     char *name[2 * DLT_FACTORS]; /* intrinsic, then extrinsic */
+    char *extrinsic[DLT_FACTORS];
     size_t intrinsics, extrinsics;
     struct dlt_generic_settings settings;
     char **file;
@@ -65,8 +66,9 @@ static const struct option long_options[] = {
     {0},
 };
 
-static int take_option(int option, char *value, struct options *o, char **extrinsic)
+static int take_option(int option, char *value, void *context)
 {
+    struct options *o = context;
     int64_t number = 0;
     int status = COMMAND_DONE;
 
@@ -78,7 +80,7 @@ static int take_option(int option, char *value, struct options *o, char **extrin
         status = take_names("intrinsic", value, o->name, &o->intrinsics);
         break;
     case EXTRINSIC:
-        status = take_names("extrinsic", value, extrinsic, &o->extrinsics);
+        status = take_names("extrinsic", value, o->extrinsic, &o->extrinsics);
         break;
     case PENALTY:
         if (strcmp(value, "l1") != 0 && strcmp(value, "l2") != 0)
@@ -300,26 +302,13 @@ int command_scaling(int argc, char **argv)
                                      .resamples = 100,
                                      .penalty = DLT_PENALTY_L1,
                                      .weight = 0.001},
+                        .extrinsic = {default_devices, default_nodes},
                         .extrinsics = 2};
-    char *extrinsic[DLT_FACTORS] = {default_devices, default_nodes};
-    int option;
+    int status = command_options("scaling", help, long_options, argc, argv, take_option, &o);
 
-    optind = 0;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status;
-
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option == '?')
-            return command_unknown("scaling", argv);
-        status = take_option(option, optarg, &o, extrinsic);
-        if (status != COMMAND_DONE)
-            return status;
-    }
-    memcpy(o.name + o.intrinsics, extrinsic, o.extrinsics * sizeof *extrinsic);
+    if (status >= 0)
+        return status;
+    memcpy(o.name + o.intrinsics, o.extrinsic, o.extrinsics * sizeof *o.extrinsic);
     o.file = argv + optind;
     o.file_count = argc - optind;
     if (o.file_count == 0)

@@ -72,8 +72,9 @@ static const struct option long_options[] = {
     {"help", no_argument, NULL, HELP},           {0},
 };
 
-static int take_option(int option, const char *value, struct options *o)
+static int take_option(int option, char *value, void *context)
 {
+    struct options *o = context;
     int64_t number = 0;
     int status = COMMAND_DONE;
 
@@ -282,23 +283,10 @@ static int run(struct options *o)
 int command_train(int argc, char **argv)
 {
     struct options options = {.settings = {.seed = 1}};
-    int option;
+    int status = command_options("train", help, long_options, argc, argv, take_option, &options);
 
-    optind = 0;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        int status;
-
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option == '?')
-            return command_unknown("train", argv);
-        status = take_option(option, optarg, &options);
-        if (status != COMMAND_DONE)
-            return status;
-    }
+    if (status >= 0)
+        return status;
     options.file = argv + optind;
     options.file_count = argc - optind;
     if (options.file_count == 0)

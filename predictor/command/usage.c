@@ -34,6 +34,29 @@ int command_unknown(const char *command, char *const *argv)
     return command_usage(command, "%s: unknown option or missing value", argv[optind - 1]);
 }
 
+int command_options(const char *command, const char *help, const struct option *options, int argc,
+                    char **argv, command_take *take, void *context)
+{
+    int option, index;
+
+    optind = 0;
+    opterr = 0;
+    while ((option = getopt_long(argc, argv, "", options, &index)) != -1) {
+        int status;
+
+        if (option == '?')
+            return command_unknown(command, argv);
+        if (strcmp(options[index].name, "help") == 0) {
+            fputs(help, stdout);
+            return COMMAND_DONE;
+        }
+        status = take(option, optarg, context);
+        if (status > 0)
+            return status;
+    }
+    return -1;
+}
+
 int command_whole(const char *command, const char *option, const char *text, int64_t least,
                   int64_t most, int64_t *value)
 {
