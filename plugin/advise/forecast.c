@@ -27,6 +27,12 @@ struct opened {
     struct dlt_error error;
 };
 
+/* The probability that the job exceeds a limit, of the candidate before: most have the same. */
+struct odds {
+    double limit_s; /* 0: there was none yet */
+    double p;
+};
+
 /* A question and its answer. The candidate's own limits are no part of it. */
 struct answer {
     const struct opened *opened;
@@ -35,6 +41,7 @@ struct answer {
     struct dlt_candidate candidate;
     struct dlt_forecast_text text;
     struct dlt_estimate *estimate; /* NULL: text.why says why */
+    struct odds over_time, over_max;
 };
 
 struct dlt_forecast {
@@ -48,6 +55,8 @@ struct dlt_forecast {
     struct dlt_scaling *scaling;
     struct dlt_history *site, *own; /* corrections: everybody's, the caller's */
     uint64_t network;               /* of the model, where there are corrections */
+    const char *corrected;          /* the partition before, and its correction */
+    double correction;
     struct dlt_error notice;
     size_t opened_count, answer_count, next;
     struct opened opened[PROFILES_MAX];
@@ -283,8 +292,8 @@ static bool same_question(const struct answer *answer, const struct opened *open
 
 /* NULL out of memory. Partitions often have the same kinds of nodes in the same order: the search
  * begins behind the last answer. */
-static const struct answer *find_answer(struct dlt_forecast *forecast, const struct opened *opened,
-                                        const struct dlt_question *question, bool gpu)
+static struct answer *find_answer(struct dlt_forecast *forecast, const struct opened *opened,
+                                  const struct dlt_question *question, bool gpu)
 {
     struct answer *answer;
 
@@ -343,14 +352,19 @@ static struct dlt_question question_of(const struct dlt_forecast *forecast,
 }
 
 /* What finished jobs say of the network on a partition: the caller's own before everybody's. */
-static double correction_of(const struct dlt_forecast *forecast, const char *partition)
+static double correction_of(struct dlt_forecast *forecast, const char *partition)
 {
-    const struct dlt_correction *found =
-        dlt_history_find(forecast->own, forecast->network, partition);
+    const struct dlt_correction *found;
 
+    /* A partition's kinds of nodes come one after another and share its name. */
+    if (forecast->corrected == partition)
+        return forecast->correction;
+    found = dlt_history_find(forecast->own, forecast->network, partition);
     if (!found)
         found = dlt_history_find(forecast->site, forecast->network, partition);
-    return found ? found->factor : 1;
+    forecast->corrected = partition;
+    forecast->correction = found ? found->factor : 1;
+    return forecast->correction;
 }
 
 static void copy_estimate(struct dlt_candidate *to, const struct dlt_candidate *from, double factor)
@@ -368,9 +382,13 @@ static void copy_estimate(struct dlt_candidate *to, const struct dlt_candidate *
 }
 
 /* 0 where there is no limit. */
-static double exceeds(const struct dlt_estimate *estimate, double limit_s)
+static double exceeds(const struct dlt_estimate *estimate, double limit_s, struct odds *odds)
 {
-    return isfinite(limit_s) ? dlt_estimate_exceeds(estimate, limit_s) : 0;
+    if (!isfinite(limit_s))
+        return 0;
+    if (limit_s <= 0 || odds->limit_s != limit_s)
+        *odds = (struct odds){limit_s, dlt_estimate_exceeds(estimate, limit_s)};
+    return odds->p;
 }
 
 void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place *place,
@@ -379,7 +397,7 @@ void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place
     const struct dlt_question question = question_of(forecast, place, &candidate->placement);
     const double factor = correction_of(forecast, candidate->partition);
     const char *path = profile_of(forecast, place);
-    const struct answer *answer = NULL;
+    struct answer *answer = NULL;
 
     candidate->device = text->device;
     if (*path)
@@ -398,8 +416,10 @@ void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place
     if (!answer->estimate)
         return;
     copy_estimate(candidate, &answer->candidate, factor);
-    candidate->p_over_time = exceeds(answer->estimate, forecast->time_s / factor);
-    candidate->p_over_max = exceeds(answer->estimate, candidate->max_time_s / factor);
+    candidate->p_over_time =
+        exceeds(answer->estimate, forecast->time_s / factor, &answer->over_time);
+    candidate->p_over_max =
+        exceeds(answer->estimate, candidate->max_time_s / factor, &answer->over_max);
 }
 
 void dlt_forecast_more_devices(struct dlt_forecast *forecast,

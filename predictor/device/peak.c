@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "device/device.h"
 #include "graph/record.h"
 
@@ -108,11 +109,12 @@ double dlt_device_peak(const struct dlt_device *device, int dtype, int math, int
     return base > 0 ? base * gain_of(device, rate) : NAN;
 }
 
-/* Whether each of the letters is in the name: a look before the name is taken apart. */
+/* Whether each of the letters and digits is in the name: a look before it is taken apart. */
 static bool has_letters(const char *name, const char *letters)
 {
     for (; *letters; letters++)
-        if (!strchr(name, *letters) && !strchr(name, *letters - 'a' + 'A'))
+        if (!strchr(name, *letters) &&
+            (dlt_text_is_digit(*letters) || !strchr(name, *letters - 'a' + 'A')))
             return false;
     return true;
 }
@@ -122,7 +124,7 @@ double dlt_device_reach(const struct dlt_device *device, int dtype, int math, in
     static const struct {
         const char *name, *letters;
         double hz;
-    } defaults[] = {{"Tesla K40", "k", 745e6}};
+    } defaults[] = {{"Tesla K40", "k40", 745e6}};
     const double issued = 128; /* cores that one multiprocessor keeps busy */
     double peak = dlt_device_peak(device, dtype, math, threads), share = 1;
 

@@ -38,12 +38,11 @@ const struct dlt_correction *dlt_history_find(const struct dlt_history *history,
     for (size_t i = 0; history && i < history->count; i++) {
         const struct dlt_correction *c = &history->correction[i];
 
-        if (strcmp(c->partition, partition) != 0)
+        if ((c->network != 0 && c->network != network) || strcmp(c->partition, partition) != 0)
             continue;
-        if (c->network == network && network)
+        if (c->network != 0)
             return c;
-        if (c->network == 0)
-            any = c;
+        any = c;
     }
     return any;
 }

@@ -57,8 +57,22 @@ static double split_by(const struct dlt_section *section, const struct dlt_numbe
 
 /* A record's columns, and those of its forward pass for donors that measured no other. */
 struct columns {
+    bool filled;
     struct dlt_numbers own, forward;
 };
+
+static void fill_columns(const struct dlt_record *record, struct columns *columns)
+{
+    struct dlt_record forward = *record;
+
+    if (columns->filled)
+        return;
+    columns->filled = true;
+    forward.pass = DLT_FORWARD;
+    forward.optimizer = DLT_OPTIMIZER_NONE;
+    dlt_columns(record, &columns->own);
+    dlt_columns(&forward, &columns->forward);
+}
 
 /* Seconds of each resource in the donor's cost model; memory alone where it has none. */
 static void split(const struct dlt_transfer *t, const struct dlt_file_entry *entry,
@@ -104,7 +118,7 @@ static bool is_donor(const struct dlt_transfer *t, const struct dlt_file_entry *
 
 /* What a donor says of a record, whoever asks. */
 static void donor_says(const struct dlt_transfer *t, uint32_t e, const struct dlt_record *record,
-                       const struct columns *columns, struct dlt_memo_value *said)
+                       struct columns *columns, struct dlt_memo_value *said)
 {
     const struct dlt_file_entry *entry = &t->profile->entry[e];
     const struct dlt_memo_value *kept;
@@ -120,13 +134,15 @@ static void donor_says(const struct dlt_transfer *t, uint32_t e, const struct dl
     *said = (struct dlt_memo_value){0};
     theirs.threads = entry->threads;
     dlt_entry_price(t->profile, e, &theirs, t->memo, &said->price);
-    if (isfinite(said->price.seconds))
+    if (isfinite(said->price.seconds)) {
+        fill_columns(record, columns);
         split(t, entry, record, columns, said->part);
+    }
     dlt_memo_keep(t->memo, &key, said);
 }
 
 static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_record *record,
-                const struct columns *columns, struct dlt_donation *d)
+                struct columns *columns, struct dlt_donation *d)
 {
     const struct dlt_file_entry *entry = &t->profile->entry[e];
     double scale[DLT_RESOURCES], sum = 0, scaled = 0;
@@ -160,15 +176,11 @@ static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_recor
 size_t dlt_donations(const struct dlt_transfer *t, const struct dlt_record *record,
                      struct dlt_donation donation[DLT_DONORS])
 {
-    struct dlt_record forward = *record;
     struct columns columns;
     size_t count = 0;
     double sum = 0;
 
-    forward.pass = DLT_FORWARD;
-    forward.optimizer = DLT_OPTIMIZER_NONE;
-    dlt_columns(record, &columns.own);
-    dlt_columns(&forward, &columns.forward);
+    columns.filled = false;
     for (uint32_t e = 0; e < t->profile->header->entry_count && count < DLT_DONORS; e++)
         if (is_donor(t, &t->profile->entry[e]) && ask(t, e, record, &columns, &donation[count]))
             sum += donation[count++].weight;
