@@ -81,7 +81,8 @@ void dlt_model_destroy(struct dlt_model *model);
 const char *dlt_model_name(const struct dlt_model *model);
 
 /*
- * Maps a profile. A file that is newer than this library, cut short or altered is refused.
+ * Opens a profile, whose sections are read when they are first used. A file that is newer than this
+ * library, cut short or altered is refused; one that is altered later answers for less.
  * path: a file.
  */
 int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error);

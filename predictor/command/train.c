@@ -59,8 +59,7 @@ static int take_method(const char *text, enum dlt_method *method)
             return COMMAND_DONE;
         }
     }
-    return command_usage("train", "--method is auto, mlp, linear, cost or conv-table, not \"%s\"",
-                         text);
+    return command_usage("train", "--method is auto, mlp, linear or cost, not \"%s\"", text);
 }
 
 enum { OUTPUT = 256, BASE, EACH, METHOD, SEED, THREADS, HELP };
