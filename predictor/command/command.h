@@ -18,6 +18,7 @@ int command_evaluate(int argc, char **argv);
 int command_learn(int argc, char **argv);
 int command_models(int argc, char **argv);
 int command_predict(int argc, char **argv);
+int command_report(int argc, char **argv);
 int command_scaling(int argc, char **argv);
 int command_train(int argc, char **argv);
 

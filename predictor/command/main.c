@@ -19,6 +19,7 @@ static const struct {
     {"check", command_check, "a network layer by layer"},
     {"train", command_train, "a profile from measurements"},
     {"evaluate", command_evaluate, "a profile's error on measurements"},
+    {"report", command_report, "how far to trust a profile, as an HTML page"},
     {"learn", command_learn, "corrections from finished jobs"},
     {"scaling", command_scaling, "what several devices make of a step, from runs"},
     {"devices", command_devices, "devices that profiles know"},
