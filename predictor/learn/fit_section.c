@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/known.h"
+#include "learn/drift.h"
 #include "learn/parallel.h"
 
 enum {
@@ -173,6 +174,35 @@ static size_t rows_aside(size_t rows)
     return share > least ? share : least < rows / 8 ? least : rows / 8;
 }
 
+/* Many rows: some are kept aside to choose by and to be judged by, with the times that they took;
+ * the others teach, what a benchmark's slowing down added to each made even. */
+static int learn_beside(struct dlt_build *build, const struct dlt_rows *rows, size_t aside,
+                        const struct dlt_fit_settings *s, struct dlt_held_out *held_out)
+{
+    struct dlt_rows judged = {
+        .row = rows->row, .count = aside, .device = rows->device, .rates = rows->rates};
+    struct dlt_rows taught = {.row = rows->row + aside,
+                              .count = rows->count - aside,
+                              .device = rows->device,
+                              .rates = rows->rates};
+    const struct dlt_row **row = calloc(taught.count + 1, sizeof *row);
+    struct dlt_row *copy = NULL;
+    double drift_s = 0;
+    int result = row ? dlt_find_drift(&taught, s->seed, &drift_s) : -1;
+
+    if (result == 0 && drift_s > 0) {
+        result = dlt_undrift(&taught, drift_s, &copy, row);
+        taught.row = row;
+    }
+    if (result == 0)
+        result = learn(build, &taught, &judged, LEARN_ENSEMBLE, s);
+    if (result == 0)
+        dlt_hold_out(build, &judged, held_out);
+    free(row);
+    free(copy);
+    return result;
+}
+
 static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
                         const struct dlt_fit_settings *s, struct dlt_accuracy *accuracy)
 {
@@ -188,16 +218,7 @@ static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
         if (result == 0)
             guess_spread(build, accuracy);
     } else if (learner == LEARN_ENSEMBLE) {
-        struct dlt_rows judged = {
-            .row = rows->row, .count = aside, .device = rows->device, .rates = rows->rates};
-        struct dlt_rows taught = {.row = rows->row + aside,
-                                  .count = rows->count - aside,
-                                  .device = rows->device,
-                                  .rates = rows->rates};
-
-        result = learn(build, &taught, &judged, learner, s);
-        if (result == 0)
-            dlt_hold_out(build, &judged, held_out);
+        result = learn_beside(build, rows, aside, s, held_out);
     } else {
         result = cross_validate(build, rows, learner, s, held_out);
     }
