@@ -25,9 +25,11 @@ static void slug(char *to, size_t size, const char *from)
     to[used] = '\0';
 }
 
-static int name_of(const struct dlt_group *group, const char *folder, char path[PATH_MAX])
+/* number: which of several groups that differ in what the name leaves out, from 1 on. */
+static int name_of(const struct dlt_group *group, const char *folder, int number,
+                   char path[PATH_MAX])
 {
-    char device[128], framework[48], threads[32] = "";
+    char device[128], framework[48], threads[32] = "", which[16] = "";
     int length;
 
     slug(device, sizeof device, group->device.name);
@@ -35,9 +37,26 @@ static int name_of(const struct dlt_group *group, const char *folder, char path[
     framework[strcspn(framework, "-")] = '\0';
     if (group->threads > 0)
         snprintf(threads, sizeof threads, "x%d", group->threads);
-    length = snprintf(path, PATH_MAX, "%s/%s%s%s%s.dlp", folder, device, *framework ? "." : "",
-                      framework, threads);
+    if (number > 1)
+        snprintf(which, sizeof which, "-%d", number);
+    length = snprintf(path, PATH_MAX, "%s/%s%s%s%s%s.dlp", folder, device, *framework ? "." : "",
+                      framework, threads, which);
     return length < PATH_MAX ? 0 : -1;
+}
+
+/* A file for each group: releases of one framework are told apart by a number. */
+static int path_of(const struct dlt_corpus *corpus, size_t group, const char *folder,
+                   char path[PATH_MAX])
+{
+    char other[PATH_MAX];
+    int number = 1;
+
+    if (name_of(&corpus->group[group], folder, 1, path))
+        return -1;
+    for (size_t g = 0; g < group; g++)
+        if (name_of(&corpus->group[g], folder, 1, other) == 0 && strcmp(other, path) == 0)
+            number++;
+    return name_of(&corpus->group[group], folder, number, path);
 }
 
 /* Whether a file of measurements, or one of its runs, is of the group. */
@@ -105,7 +124,7 @@ int dlt_save_each(const struct dlt_profile_writer *writer, const struct dlt_corp
         struct dlt_profile_writer one = {0};
         char path[PATH_MAX];
 
-        if (name_of(&corpus->group[g], folder, path))
+        if (path_of(corpus, g, folder, path))
             result = dlt_fail(error, "%s: the name of the folder is too long", folder);
         else if (copy_entry(writer, corpus, (uint32_t)g, &one))
             result = dlt_fail_memory(error);

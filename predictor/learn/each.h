@@ -11,8 +11,9 @@
  * Saves one profile for each device and software of the corpus into a folder: its entry of the
  * writer (numbered as the corpus's groups, as dlt_train leaves them), sections, step parameters and
  * the sources that tell of it. Names: "tesla-v100-sxm2-16gb.tensorflow.dlp", the device and the
- * framework in small letters; with a number of threads "...x8.dlp". Fails where a file cannot be
- * written; those before it are there then.
+ * framework in small letters; with a number of threads "...x8.dlp"; of several releases of one
+ * framework the second is "...-2.dlp". Fails where a file cannot be written; those before it are
+ * there then.
  */
 int dlt_save_each(const struct dlt_profile_writer *writer, const struct dlt_corpus *corpus,
                   const char *folder, struct dlt_error *error);

@@ -149,3 +149,17 @@ rows() {
     jq -e '.all.n > 3900 and .all.rmse_ms < 0.145 and .all.mape < 0.05
            and .all.coverage90 > 0.85 and .all.coverage90 < 0.95' out.json
 }
+
+@test "--each keeps two releases of a framework apart" {
+    rows first.jsonl 40 0
+    rows second.jsonl 60 5000
+    sed -i '1s/paper 1/paper 2/' second.jsonl
+    mkdir each
+    "$dltime" train first.jsonl second.jsonl --method cost --output both.dlp --each each 2>/dev/null
+    [ "$(ls each)" = "tesla-v100-sxm2-16gb.paper-2.dlp
+tesla-v100-sxm2-16gb.paper.dlp" ]
+    run -0 "$dltime" devices --profile each/tesla-v100-sxm2-16gb.paper.dlp
+    [[ $output == *"paper 1"* ]]
+    run -0 "$dltime" devices --profile each/tesla-v100-sxm2-16gb.paper-2.dlp
+    [[ $output == *"paper 2"* ]]
+}
