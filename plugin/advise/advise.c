@@ -121,9 +121,7 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
     };
     work->place[index] = (struct dlt_forecast_place){site, whole};
     if (shape->gpus > 0 && !dlt_request_wants_gpus(&request)) {
-        dlt_text_copy(advice->text[index].why, sizeof advice->text[index].why,
-                      "the job asks for no GPU; add --gres=gpu:1");
-        advice->candidates[index].why = advice->text[index].why;
+        advice->candidates[index].why = "the job asks for no GPU; add --gres=gpu:1";
     } else {
         dlt_forecast(work->forecast, &work->place[index], &advice->candidates[index],
                      &advice->text[index]);
@@ -139,15 +137,13 @@ static void add_undescribed(struct work *work, const struct dlt_partition *parti
 
     if (!(*list ? dlt_list_has(list, partition->name) : partition->is_default))
         return;
-    dlt_text_copy(advice->text[index].why, sizeof advice->text[index].why,
-                  "dltime.conf does not describe it");
     advice->candidates[advice->count++] = (struct dlt_candidate){
         .partition = partition->name,
         .device = advice->text[index].device,
         .gpu = dlt_request_wants_gpus(work->question->request),
         .up = partition->up,
         .is_default = partition->is_default,
-        .why = advice->text[index].why,
+        .why = "dltime.conf does not describe it",
     };
 }
 
@@ -322,6 +318,8 @@ void dlt_advice_destroy(struct dlt_advice *advice)
 {
     if (!advice)
         return;
+    for (size_t i = 0; i < advice->count; i++)
+        free(advice->text[i].why);
     free(advice->candidates);
     free(advice->text);
     free(advice);
@@ -340,8 +338,9 @@ int dlt_advice_assume(const struct dlt_config *config, struct dlt_snapshot **sna
         struct dlt_partition *partition;
         bool known = false;
 
-        for (size_t j = 0; j < made->partition_count && !known; j++)
-            known = strcmp(made->partitions[j].name, name) == 0;
+        /* A partition's entries mostly follow one another. */
+        for (size_t j = made->partition_count; j > 0 && !known; j--)
+            known = strcmp(made->partitions[j - 1].name, name) == 0;
         if (known)
             continue;
         partition = dlt_snapshot_add(made);

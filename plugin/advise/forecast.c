@@ -39,8 +39,9 @@ struct answer {
     struct dlt_question question; /* device points to asked */
     char asked[96];
     struct dlt_candidate candidate;
-    struct dlt_forecast_text text;
-    struct dlt_estimate *estimate; /* NULL: text.why says why */
+    char device[sizeof((struct dlt_forecast_text *)0)->device];
+    struct dlt_estimate *estimate; /* NULL: why says why */
+    char why[400];
     struct odds over_time, over_max;
 };
 
@@ -240,7 +241,7 @@ static void take_estimate(struct dlt_forecast *forecast, struct answer *answer)
     if (!(candidate->device_memory_bytes > 0))
         candidate->device_memory_bytes =
             estimate->device.memory_bytes > 0 ? estimate->device.memory_bytes : NAN;
-    dlt_text_copy(answer->text.device, sizeof answer->text.device, dlt_estimate_device(estimate));
+    dlt_text_copy(answer->device, sizeof answer->device, dlt_estimate_device(estimate));
     if (!forecast->headline[0])
         describe(forecast, estimate, candidate->gpu);
 }
@@ -262,11 +263,11 @@ static int predict(struct dlt_forecast *forecast, const struct opened *opened,
 
 static void ask(struct dlt_forecast *forecast, struct answer *answer)
 {
-    char *why = answer->text.why;
-    const size_t size = sizeof answer->text.why;
+    char *why = answer->why;
+    const size_t size = sizeof answer->why;
     struct dlt_error error;
 
-    dlt_text_copy(answer->text.device, sizeof answer->text.device, answer->asked);
+    dlt_text_copy(answer->device, sizeof answer->device, answer->asked);
     answer->candidate.device_memory_bytes = answer->question.memory_bytes;
     if (!answer->opened)
         dlt_text_copy(why, size, "dltime.conf names too many profiles");
@@ -404,17 +405,18 @@ void dlt_forecast(struct dlt_forecast *forecast, const struct dlt_forecast_place
         answer = find_answer(forecast, open_profile(forecast, path), &question, candidate->gpu);
     if (!answer) {
         dlt_text_copy(text->device, sizeof text->device, question.device ? question.device : "");
-        dlt_text_copy(text->why, sizeof text->why,
-                      *path ? "out of memory"
-                            : "dltime.conf names no profile for it; `dltime train` makes one");
-        candidate->why = text->why;
+        candidate->why = *path ? "out of memory"
+                               : "dltime.conf names no profile for it; `dltime train` makes one";
         return;
     }
-    *text = answer->text;
-    candidate->why = answer->estimate ? NULL : text->why;
+    dlt_text_copy(text->device, sizeof text->device, answer->device);
     candidate->device_memory_bytes = answer->candidate.device_memory_bytes;
-    if (!answer->estimate)
+    if (!answer->estimate) {
+        text->why = strdup(answer->why);
+        candidate->why = text->why ? text->why : "out of memory";
         return;
+    }
+    candidate->why = NULL;
     copy_estimate(candidate, &answer->candidate, factor);
     candidate->p_over_time =
         exceeds(answer->estimate, forecast->time_s / factor, &answer->over_time);

@@ -12,7 +12,7 @@ struct dlt_forecast;
 /* What a candidate's texts point to. */
 struct dlt_forecast_text {
     char device[96];
-    char why[400];
+    char *why; /* malloc'ed, or NULL: most have none */
 };
 
 /* What is asked about beside the candidate's placement. */
