@@ -51,32 +51,26 @@ static void write_bases(FILE *page, const struct scores *scores, bool network)
 
 /* ---- header ---------------------------------------------------------------------------------- */
 
-/* Whether a group's device is of those that the page is about: what could not be predicted names
- * its own only where nothing could. */
-static bool is_named(const struct scores *scores, size_t index)
-{
-    size_t scored = 0;
-
-    for (size_t i = 0; i < scores_groups(scores); i++)
-        scored += scores_group(scores, i)->count;
-    return scored == 0 || scores_group(scores, index)->count > 0;
-}
-
+/* The devices of what was predicted; where nothing was, of everything. */
 static void write_devices(FILE *page, const struct scores *scores)
 {
+    const size_t groups = scores_groups(scores);
+    size_t least = 0;
     bool some = false;
 
-    for (size_t i = 0; i < scores_groups(scores); i++) {
-        const char *device = scores_group(scores, i)->key.device;
-        bool before = false;
+    for (size_t i = 0; i < groups; i++)
+        least = scores_group(scores, i)->count > 0 ? 1 : least;
+    for (size_t i = 0; i < groups; i++) {
+        const struct score_group *group = scores_group(scores, i);
+        bool named = group->count >= least;
 
-        for (size_t j = 0; j < i && !before; j++)
-            before =
-                is_named(scores, j) && strcmp(scores_group(scores, j)->key.device, device) == 0;
-        if (before || !is_named(scores, i))
+        for (size_t j = 0; j < i && named; j++)
+            named = scores_group(scores, j)->count < least ||
+                    strcmp(scores_group(scores, j)->key.device, group->key.device) != 0;
+        if (!named)
             continue;
         fputs(some ? ", " : "", page);
-        html_text(page, device);
+        html_text(page, group->key.device);
         some = true;
     }
 }
@@ -183,13 +177,32 @@ static void write_groups(FILE *page, const struct report *report, bool network)
     html_table_end(page);
 }
 
+/* Where rows are there and none could be predicted. */
+static void write_unpredicted(FILE *page, const struct report *report, bool network)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < scores_groups(report->scores); i++)
+        some |= scores_group(report->scores, i)->key.network == network;
+    if (!some)
+        return;
+    fprintf(page,
+            "<section><h2>%s</h2>\n<p>None of these rows could be predicted: the profile answers "
+            "for other devices, software or timing conventions.</p>\n",
+            network ? "Whole networks" : "Operators");
+    write_groups(page, report, network);
+    fputs("</section>\n", page);
+}
+
 static int write_predicted(FILE *page, const struct report *report, const struct plots *plots,
                            const struct drawn *drawn, bool network, struct dlt_error *error)
 {
     const size_t count = rows_of(report->scores, network);
 
-    if (!drawn->predicted[network])
+    if (!drawn->predicted[network]) {
+        write_unpredicted(page, report, network);
         return 0;
+    }
     fprintf(page, "<section><h2>%s</h2>\n", network ? "Whole networks" : "Operators");
     if (report_figure(page, plots, network ? "predictednetworks" : "predicted",
                       "Predicted against measured time, both axes logarithmic", error))

@@ -67,6 +67,10 @@ void report_draw_ranges(struct plots *plots, const char *name, const struct repo
         high = fmax(high, r->high);
     }
     fputs("EOD\n", script);
+    if (!(high > low * 1.04)) {
+        low /= 1.02;
+        high *= 1.02;
+    }
     report_log_axis(script, "x", low * pow(high / low, -0.04), high * pow(high / low, 0.04));
     fprintf(script,
             "unset key\nset lmargin at screen 0.29\nset rmargin at screen 0.97\n"

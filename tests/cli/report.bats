@@ -128,6 +128,17 @@ END
     sed 's/It took [0-9]* s//' page/index.html | cmp - first
 }
 
+@test "one row, or rows that cannot be predicted, make a page that says so" {
+    needs_gnuplot
+    head -n 2 new.jsonl >one.jsonl
+    run -0 "$dltime" report --profile paper.dlp one.jsonl --output page
+    [ "$(page_is_sound page/index.html)" -eq 3 ]
+    sed 's/events_single/host_synchronous/' new.jsonl >other.jsonl # another timing convention
+    run -0 "$dltime" report --profile paper.dlp other.jsonl --output page
+    grep -q 'None of these rows could be predicted' page/index.html
+    grep -q '<b>150</b><span>could not be predicted</span>' page/index.html
+}
+
 @test "wrong usage and what cannot be read leave no folder behind" {
     run -2 --separate-stderr "$dltime" report new.jsonl --output page
     [[ $stderr == *"say which profile"* ]]
