@@ -2,6 +2,7 @@
 #include "learned.h"
 #include "predict/estimate.h"
 #include "predict/prepare.h"
+#include "spec.h"
 
 static struct dlt_model *model_of(const char *spec)
 {
@@ -77,11 +78,68 @@ static void a_prepared_answer_is_that_of_a_single_call(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/*
+ * One dense layer of 20000 x 20000 in float32 over B rows: 1.6 GB of weights; its backward holds
+ * the input and the gradient of the output, 80,000 B bytes each, and 1.6 GB of the weights'
+ * gradient. Of 16 GB nine tenths are safe: 3.2e9 + 160000 B = 14.4e9 at B = 70000. Up to 1.02 of
+ * them it is close: 16.32e9 at B = 82000. A card of unknown memory has no verdict.
+ */
+static void memory_has_a_verdict(void **state)
+{
+    static const char text[] = "{\"input\": [20000], \"layers\": [{\"op\": \"dense\", "
+                               "\"out_features\": 20000, \"bias\": false}], "
+                               "\"training\": {\"framework\": \"none\"}}";
+    static const struct {
+        const char *name;
+        double memory;
+    } card[] = {{"Paper 16", 16e9}, {"Paper 40", 40e9}, {"Paper of unknown size", 0}};
+    static const struct {
+        int card;
+        int64_t batch;
+        enum dlt_fits fits;
+    } expected[] = {{0, 1, DLT_FITS_YES},       {0, 69999, DLT_FITS_YES},
+                    {0, 70001, DLT_FITS_TIGHT}, {0, 81999, DLT_FITS_TIGHT},
+                    {0, 82001, DLT_FITS_NO},    {0, 200000, DLT_FITS_NO},
+                    {1, 200000, DLT_FITS_YES},  {2, 1, DLT_FITS_UNKNOWN}};
+    struct dlt_corpus corpus = {0};
+    struct dlt_random random;
+    struct dlt_profile *profile;
+
+    (void)state;
+    dlt_random_seed(&random, 5, 0);
+    for (size_t i = 0; i < sizeof card / sizeof *card; i++) {
+        add_group(&corpus, card[i].name, 0);
+        corpus.group[i].device.memory_bytes = card[i].memory;
+        add_rows(&corpus, &random, 40, draw_dense, DLT_FORWARD, 0, 0.02, NULL);
+    }
+    profile = learned(&corpus, DLT_METHOD_COST);
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const struct dlt_question question = {.device = card[expected[i].card].name};
+        struct dlt_estimate *estimate;
+        struct dlt_model *model;
+        struct dlt_error error;
+        char keys[32];
+
+        snprintf(keys, sizeof keys, ",batch=%lld", (long long)expected[i].batch);
+        if (spec_load(text, strlen(text), keys, &model) ||
+            dlt_predict(model, profile, &question, &estimate, &error))
+            fail_msg("%s %s", spec_error, error.text);
+        assert_near(dlt_estimate_memory_bytes(estimate),
+                    3.2e9 + 160000.0 * (double)expected[i].batch, 1);
+        assert_int_equal(dlt_estimate_fits(estimate), expected[i].fits);
+        dlt_estimate_destroy(estimate);
+        dlt_model_destroy(model);
+    }
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_batch_is_lowered_once_for_all_devices),
         cmocka_unit_test(a_prepared_answer_is_that_of_a_single_call),
+        cmocka_unit_test(memory_has_a_verdict),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
