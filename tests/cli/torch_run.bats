@@ -77,3 +77,18 @@ END
         --output runs.jsonl
     jq -es '.[1].step_ms > 0' runs.jsonl
 }
+
+@test "runs are added to a file of the same device alone" {
+    needs_torch
+    options=(lenet5 --batch 2 --steps 3 --warmup 1 --dltime "$BUILD/dltime" --output runs.jsonl)
+    "$PYTHON" "$run" "${options[@]}"
+    "$PYTHON" "$run" "${options[@]}"
+    [ "$(wc -l <runs.jsonl)" -eq 3 ]
+    sed -i '1s/"name": "[^"]*"/"name": "Tesla V100-SXM2-16GB"/' runs.jsonl
+    run -1 --separate-stderr "$PYTHON" "$run" "${options[@]}"
+    [[ $stderr == *"runs.jsonl: is of Tesla V100-SXM2-16GB, pytorch "*"name another file"* ]]
+    echo nonsense >runs.jsonl
+    run -1 --separate-stderr "$PYTHON" "$run" "${options[@]}"
+    [[ $stderr == *"holds no runs of one device"* ]]
+    [ "$(wc -l <runs.jsonl)" -eq 1 ]
+}
