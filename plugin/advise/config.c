@@ -118,7 +118,7 @@ static int read_partitions(const struct dlt_config_source *source, const config_
                             "%s: line %u: partitions[%d]: has to be a group: { ... }", source->path,
                             config_setting_source_line(entry), i);
         partition->max_wall_s = partition->price = NAN;
-        partition->profile = "";
+        partition->profile = partition->features = "";
         if (read_group(source, entry, partition_rows, PARTITION_ROWS, partition))
             return -1;
         if (!partition->name[0])

@@ -29,14 +29,14 @@ extern const char *const dlt_objective_names[DLT_OBJECTIVES];
 /* One kind of node in a partition. A partition with several kinds has several entries. */
 struct dlt_site_partition {
     char name[DLT_NAME_SIZE];
-    char device[96];     /* as the profile knows it; "": by GRES type, or its only device */
-    const char *profile; /* "": the site's */
-    char features[DLT_LIST_SIZE]; /* "": not said */
-    struct dlt_shape shape;       /* 0: unknown; gpus 0: CPUs compute */
-    double price;                 /* of one device for an hour, in any unit; NaN: not said */
-    double node_bandwidth;        /* bytes/s between nodes; 0: not said */
-    double memory_bytes;          /* of one device; 0: unknown */
-    double max_wall_s; /* longest that QOS and associations allow anybody; NaN: not said */
+    char device[96];        /* as the profile knows it; "": by GRES type, or its only device */
+    const char *profile;    /* "": the site's */
+    const char *features;   /* "": not said */
+    struct dlt_shape shape; /* 0: unknown; gpus 0: CPUs compute */
+    double price;           /* of one device for an hour, in any unit; NaN: not said */
+    double node_bandwidth;  /* bytes/s between nodes; 0: not said */
+    double memory_bytes;    /* of one device; 0: unknown */
+    double max_wall_s;      /* longest that QOS and associations allow anybody; NaN: not said */
 };
 
 struct dlt_config {
@@ -61,7 +61,7 @@ struct dlt_config {
     double snapshot_age_s; /* for which an answer is reused; default 60 */
     size_t partition_count;
     struct dlt_site_partition *partitions;
-    void *paths; /* what the profiles point to */
+    void *paths; /* features, and what the profiles point to */
 };
 
 /* The objective of a mode, or -1 where it chooses nothing. */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <search.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -220,12 +221,6 @@ int dlt_config_take_device(const struct dlt_config_source *source, const config_
                                 sizeof((struct dlt_site_partition *)0)->device);
 }
 
-int dlt_config_take_features(const struct dlt_config_source *source,
-                             const config_setting_t *setting, void *to)
-{
-    return dlt_config_take_text(source, setting, to, DLT_LIST_SIZE);
-}
-
 int dlt_config_take_list(const struct dlt_config_source *source, const config_setting_t *setting,
                          void *to)
 {
@@ -282,14 +277,16 @@ static void free_path(void *named)
 
 static const char *find_path(const struct dlt_config_source *source, const char *name)
 {
-    struct named_path *key = make_path(source, name, "");
-    struct named_path *const *found =
-        key ? tfind(key, &source->config->paths, compare_paths) : NULL;
-    const char *path = found ? (*found)->path : NULL;
+    union {
+        struct named_path path;
+        char room[sizeof(struct named_path) + PATH_MAX];
+    } key;
+    struct named_path *const *found;
 
-    if (key)
-        free_path(key);
-    return path;
+    key.path.file = source->path;
+    dlt_text_copy(key.room + offsetof(struct named_path, name), PATH_MAX, name);
+    found = tfind(&key.path, &source->config->paths, compare_paths);
+    return found ? (*found)->path : NULL;
 }
 
 /* NULL out of memory. */
@@ -305,10 +302,27 @@ static const char *keep_path(const struct dlt_config_source *source, const char 
     return NULL;
 }
 
+/* Texts that many partitions share, beside the paths: of a file that there is not. */
+int dlt_config_take_features(const struct dlt_config_source *source,
+                             const config_setting_t *setting, void *to)
+{
+    static const char no_file[] = "";
+    const struct dlt_config_source texts = {.path = no_file, .config = source->config};
+    const char **features = to;
+    char text[DLT_LIST_SIZE];
+
+    if (dlt_config_take_text(source, setting, text, sizeof text))
+        return -1;
+    *features = find_path(&texts, text);
+    if (!*features)
+        *features = keep_path(&texts, text, text);
+    return *features ? 0 : dlt_fail_memory(source->error);
+}
+
 int dlt_config_take_profile(const struct dlt_config_source *source, const config_setting_t *setting,
                             void *to)
 {
-    char text[PATH_MAX] = "", path[PATH_MAX], below[PATH_MAX], installed[PATH_MAX];
+    char text[PATH_MAX], path[PATH_MAX], below[PATH_MAX], installed[PATH_MAX];
     const char **profile = to;
 
     if (dlt_config_take_text(source, setting, text, sizeof text))

@@ -28,7 +28,7 @@ int dlt_config_take_text(const struct dlt_config_source *source, const config_se
 int dlt_config_path_beside(const struct dlt_config_source *source, const config_setting_t *setting,
                            const char *text, char *to);
 
-/* Frees what dlt_config_take_profile and dlt_config_take_path have kept. */
+/* Frees what dlt_config_take_profile, _path and _features have kept. */
 void dlt_config_forget_paths(struct dlt_config *config);
 
 /* Reads a setting into what `to` points to. Returns 0, or -1 with the error filled. */
@@ -52,7 +52,7 @@ dlt_config_take dlt_config_take_basis;
 dlt_config_take dlt_config_take_time_mode;
 dlt_config_take dlt_config_take_partition_mode;
 dlt_config_take dlt_config_take_objective;
-/* To a char[DLT_NAME_SIZE], and to the members of these names: device, features,
+/* To a char[DLT_NAME_SIZE], and to the members of these names: device,
  * default_candidates. */
 dlt_config_take dlt_config_take_name;
 dlt_config_take dlt_config_take_device;
