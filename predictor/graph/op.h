@@ -77,7 +77,8 @@ enum {
     DLT_SAVE_INDICES = 16, /* eight bytes an output element */
     DLT_SAVE_OTHERS = 32,  /* each input that the gradient of another one needs (mul, matmul) */
     DLT_SAVE_DIVISOR = 64, /* the second input; the first as well if the second has a gradient */
-    DLT_SAVE_SECOND = 128  /* the second input (a loss's target) */
+    DLT_SAVE_SECOND = 128, /* the second input (a loss's target, an index) */
+    DLT_SAVE_POWER = 256   /* the output, where the second input has a gradient */
 };
 
 /* Where an operator stands: what its function may look at. */

@@ -26,6 +26,14 @@ static int prelu(const struct dlt_op_site *site, struct dlt_op_result *result,
     return activation(site, result, error);
 }
 
+/* PyTorch divides x by 1 + |x|, and the quotient keeps both. */
+static int softsign(const struct dlt_op_site *site, struct dlt_op_result *result,
+                    struct dlt_error *error)
+{
+    result->inside = dlt_tensor_elements(dlt_site_input(site, 0));
+    return activation(site, result, error);
+}
+
 /* Inference passes its input on; so does training that drops nothing. */
 static int dropout(const struct dlt_op_site *site, struct dlt_op_result *result,
                    struct dlt_error *error)
@@ -126,7 +134,15 @@ static const struct dlt_op rows[] = {
      .infer = prelu},
     FUNCTION("softplus", DLT_SOFTPLUS, DLT_SAVE_INPUT, true, REAL_IGNORED("beta"),
              REAL_IGNORED("threshold")),
-    FUNCTION("softsign", DLT_DIV, DLT_SAVE_INPUT, false, {0}),
+    {.name = "softsign",
+     .class = DLT_OP_ACTIVATION,
+     .least_inputs = 1,
+     .most_inputs = 1,
+     .saves = DLT_SAVE_INPUT,
+     .takes_integers = true,
+     .kind = "elementwise",
+     .function = DLT_DIV,
+     .infer = softsign},
     FUNCTION("logsigmoid", DLT_SOFTPLUS, DLT_SAVE_INPUT, false, {0}),
     FUNCTION("exp", DLT_EXP, DLT_SAVE_OUTPUT, true, {0}),
     FUNCTION("sin", DLT_EXP, DLT_SAVE_INPUT, false, {0}),
@@ -165,7 +181,7 @@ static const struct dlt_op rows[] = {
      .class = DLT_OP_ARITHMETIC,
      .least_inputs = 1,
      .most_inputs = 2,
-     .saves = DLT_SAVE_INPUTS,
+     .saves = DLT_SAVE_INPUTS | DLT_SAVE_POWER,
      .takes_integers = true,
      .float_in_amp = true,
      .kind = "elementwise",

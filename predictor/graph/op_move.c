@@ -209,9 +209,9 @@ static const char *const pad_modes[] = {"constant", "reflect", "replicate", "cir
 static const char *const upsample_modes[] = {"nearest", "nearest-exact", "linear", "bilinear",
                                              "bicubic", "trilinear",     NULL};
 
-#define COPY(op_name, inputs, op_infer, ...)                                                       \
+#define COPY(op_name, inputs, op_saves, op_infer, ...)                                             \
     {                                                                                              \
-        .name = (op_name), .class = DLT_OP_MOVE, .least_inputs = (inputs),                         \
+        .name = (op_name), .class = DLT_OP_MOVE, .saves = (op_saves), .least_inputs = (inputs),    \
         .most_inputs = (inputs), .kind = "elementwise", .function = DLT_COPY,                      \
         .attribute = {__VA_ARGS__}, .takes_integers = true, .infer = (op_infer)                    \
     }
@@ -230,17 +230,17 @@ static const struct dlt_op rows[] = {
      .attribute = {DIM(dim, dim, 1)},
      .takes_integers = true,
      .infer = concat},
-    COPY("contiguous", 1, copy, {0}),
-    COPY("roll", 1, copy, SIZES_FROM("shifts", SLOT(reshape, shape), false, -MOST_SIZE),
+    COPY("contiguous", 1, 0, copy, {0}),
+    COPY("roll", 1, 0, copy, SIZES_FROM("shifts", SLOT(reshape, shape), false, -MOST_SIZE),
          SIZES_FROM("dims", SLOT(reshape, shape), false, -DLT_RANK)),
-    COPY("flip", 1, copy, SIZES_FROM("dims", SLOT(reshape, shape), false, -DLT_RANK)),
-    COPY("pad", 1, pad, SIZES_FROM("padding", SLOT(reshape, shape), true, -MOST_SIZE),
+    COPY("flip", 1, 0, copy, SIZES_FROM("dims", SLOT(reshape, shape), false, -DLT_RANK)),
+    COPY("pad", 1, 0, pad, SIZES_FROM("padding", SLOT(reshape, shape), true, -MOST_SIZE),
          NAME_IGNORED("mode", pad_modes), REAL_IGNORED("value")),
-    COPY("index_select", 2, index_select, DIM(dim, dim, 0)),
-    COPY("gather", 2, gather, DIM(dim, dim, 0)),
-    COPY("channel_shuffle", 1, channel_shuffle, FACTOR("groups")),
-    COPY("pixel_shuffle", 1, pixel_shuffle, FACTOR("upscale_factor")),
-    COPY("pixel_unshuffle", 1, pixel_unshuffle, FACTOR("downscale_factor")),
+    COPY("index_select", 2, DLT_SAVE_SECOND, index_select, DIM(dim, dim, 0)),
+    COPY("gather", 2, DLT_SAVE_INPUTS, gather, DIM(dim, dim, 0)),
+    COPY("channel_shuffle", 1, 0, channel_shuffle, FACTOR("groups")),
+    COPY("pixel_shuffle", 1, 0, pixel_shuffle, FACTOR("upscale_factor")),
+    COPY("pixel_unshuffle", 1, 0, pixel_unshuffle, FACTOR("downscale_factor")),
     {.name = "upsample",
      .class = DLT_OP_MOVE,
      .least_inputs = 1,

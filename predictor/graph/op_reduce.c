@@ -98,6 +98,16 @@ static int elementwise_loss(const struct dlt_op_site *site, struct dlt_op_result
     return 0;
 }
 
+/* The absolute value of the difference, which keeps that. */
+static int l1_loss(const struct dlt_op_site *site, struct dlt_op_result *result,
+                   struct dlt_error *error)
+{
+    if (elementwise_loss(site, result, error))
+        return -1;
+    result->inside = (double)result->record.u.rowwise.columns;
+    return 0;
+}
+
 static const char *const reductions[] = {"mean", "sum", "none", NULL};
 
 #define REDUCTION(op_name, op_saves, in_float, op_infer)                                           \
@@ -125,7 +135,7 @@ static const struct dlt_op rows[] = {
     REDUCTION("argmax", 0, false, argmax),
     LOSS("cross_entropy", "cross_entropy", 1, DLT_SAVE_SECOND, cross_entropy),
     LOSS("mse_loss", "reduction", 2, DLT_SAVE_INPUTS, elementwise_loss),
-    LOSS("l1_loss", "reduction", 2, DLT_SAVE_INPUTS, elementwise_loss),
+    LOSS("l1_loss", "reduction", 2, 0, l1_loss),
     LOSS("smooth_l1_loss", "reduction", 2, DLT_SAVE_INPUTS, elementwise_loss),
     LOSS("bce_with_logits_loss", "reduction", 2, DLT_SAVE_INPUTS, elementwise_loss),
 };

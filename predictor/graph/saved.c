@@ -44,6 +44,12 @@ static bool keeps_input(const struct dlt_graph *g, const struct dlt_node *n, siz
     return saves & DLT_SAVE_INPUTS || (saves & DLT_SAVE_SECOND && k == 1);
 }
 
+static bool keeps_output(const struct dlt_graph *g, const struct dlt_node *n)
+{
+    return n->op->saves & DLT_SAVE_OUTPUT ||
+           (n->op->saves & DLT_SAVE_POWER && n->input_count > 1 && g->tensor[n->input[1]].gradient);
+}
+
 /* Whether a product of two tensors works on a copy of input k, and keeps that: a part of a larger
  * tensor, whose rows do not follow each other. torch.matmul makes one where it folds the dimensions
  * before the last two, multi_head_attention where it splits into heads. */
@@ -62,7 +68,7 @@ void dlt_graph_find_saved(struct dlt_graph *g)
 
         if (!n->data_gradient && !n->weight_gradient)
             continue;
-        if (n->op->saves & DLT_SAVE_OUTPUT)
+        if (keeps_output(g, n))
             save(g, n->output, i);
         for (size_t k = 0; k < n->input_count; k++)
             if (keeps_input(g, n, k) && !copies_input(g, n, k))
