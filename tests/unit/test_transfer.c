@@ -187,6 +187,40 @@ static void a_k40_reaches_what_its_default_clock_gives(void **state)
     assert_near(dlt_device_reach(&k40, DLT_FLOAT32, DLT_IEEE, 0), 15 * 128 * 2 * 745e6, 1e6);
 }
 
+/* Donors are asked once for all devices that nobody measured, and say to each what they would say
+ * to it alone. */
+static void what_was_priced_for_one_device_changes_nothing_for_another(void **state)
+{
+    struct dlt_corpus corpus = three_devices(60);
+    struct dlt_profile *profile = learned(&corpus, DLT_METHOD_AUTO);
+    struct dlt_device devices[] = {paper_device("Paper D"), paper_device("Paper E")};
+    struct dlt_memo *memo = dlt_memo_create();
+    struct dlt_random random;
+
+    (void)state;
+    devices[1].memory_bandwidth *= 3;
+    devices[1].compute_capability += 1;
+    dlt_random_seed(&random, 3, 3);
+    for (int i = 0; i < 40; i++) {
+        struct dlt_record record = draw_dense(&random);
+
+        for (int d = 0; d < 4; d++) {
+            const struct dlt_target target = {general_entry(profile), &devices[d % 2], memo};
+            struct dlt_price alone, shared;
+
+            record.pass = i % 2 ? DLT_FORWARD : DLT_BACKWARD;
+            dlt_profile_price_on(profile, target.entry, target.device, &record, &alone);
+            dlt_target_price(profile, &target, &record, &shared);
+            assert_near(shared.seconds, alone.seconds, 0);
+            assert_near(shared.sigma, alone.sigma, 0);
+            assert_int_equal(shared.basis, alone.basis);
+        }
+    }
+    dlt_memo_destroy(memo);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,6 +229,7 @@ int main(void)
         cmocka_unit_test(timing_conventions_have_general_entries_of_their_own),
         cmocka_unit_test(architectures_are_apart_by_generation_and_maker),
         cmocka_unit_test(a_k40_reaches_what_its_default_clock_gives),
+        cmocka_unit_test(what_was_priced_for_one_device_changes_nothing_for_another),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
