@@ -278,6 +278,74 @@ static void a_convolution_over_lines_costs_what_one_over_images_of_width_1_does(
     dlt_profile_destroy(profile);
 }
 
+/* Kernels of 3 x 3 at stride 1, as fast as Winograd's transforms make them: 2.2 times what direct
+ * sums could at the device's peak of 1e13 FLOP/s. */
+static double winograd_time(const struct dlt_record *record)
+{
+    struct dlt_work work;
+
+    dlt_record_work(record, &work);
+    return PAPER_LAUNCH + fmax(work.flops / 2.2e13, work.bytes / PAPER_BYTES);
+}
+
+static struct dlt_record layer_of(int64_t kernel, int64_t stride)
+{
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find("conv2d"));
+    struct dlt_spatial *s = &record.u.spatial;
+
+    s->batch = 32;
+    s->in_channels = 128;
+    s->out_channels = 128;
+    for (int d = 0; d < 2; d++) {
+        s->in_size[d] = 28;
+        s->kernel[d] = kernel;
+        s->stride[d] = stride;
+        s->padding[d][0] = s->padding[d][1] = kernel / 2;
+    }
+    return record;
+}
+
+static struct dlt_record draw_layer_of_3(struct dlt_random *random)
+{
+    struct dlt_record drawn = draw_convolution(random), record = layer_of(3, 1);
+
+    record.u.spatial.batch = drawn.u.spatial.batch;
+    record.u.spatial.in_channels = drawn.u.spatial.in_channels;
+    record.u.spatial.out_channels = drawn.u.spatial.out_channels;
+    for (int d = 0; d < 2; d++)
+        record.u.spatial.in_size[d] = drawn.u.spatial.in_size[d];
+    return record;
+}
+
+static void only_convolutions_that_were_measured_beat_the_peak(void **state)
+{
+    static const int64_t others[][2] = {{7, 1}, {5, 1}, {3, 2}, {7, 2}, {1, 1}};
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    struct dlt_random random;
+    struct dlt_price price;
+    struct dlt_record record = layer_of(3, 1);
+    struct dlt_work work;
+
+    (void)state;
+    dlt_random_seed(&random, 41, 0);
+    add_group(&corpus, "Tesla V100-SXM2-16GB", 0);
+    add_rows(&corpus, &random, 600, draw_layer_of_3, DLT_FORWARD, 0, 0.01, winograd_time);
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    dlt_corpus_clear(&corpus);
+    price = price_of(profile, record, DLT_FORWARD);
+    assert_near(price.seconds, winograd_time(&record), 0.15 * winograd_time(&record));
+    assert_int_equal(price.basis, DLT_BASIS_MEASURED);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        record = layer_of(others[i][0], others[i][1]);
+        dlt_record_work(&record, &work);
+        price = price_of(profile, record, DLT_FORWARD);
+        assert_true(price.seconds >= 0.999 * work.flops / 1e13);
+        assert_int_equal(price.basis, DLT_BASIS_COST_MODEL);
+    }
+    dlt_profile_destroy(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +356,7 @@ int main(void)
         cmocka_unit_test(another_precision_is_scaled_as_the_hardware_is),
         cmocka_unit_test(an_operator_nobody_measured_costs_what_the_devices_rates_say),
         cmocka_unit_test(a_convolution_over_lines_costs_what_one_over_images_of_width_1_does),
+        cmocka_unit_test(only_convolutions_that_were_measured_beat_the_peak),
         cmocka_unit_test(threads_may_share_a_profile),
     };
 
