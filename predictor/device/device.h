@@ -55,8 +55,8 @@ double dlt_device_peak(const struct dlt_device *device, int dtype, int math, int
 /*
  * What of that peak programs reach alike on every architecture, for comparing devices: a Kepler
  * multiprocessor issues to 128 of its 192 cores unless instructions pair up (Kepler GK110
- * whitepaper: four schedulers of 32 lanes), and a Tesla K40 runs at 745 MHz unless somebody sets its
- * application clocks higher (BD-06902-001, board specification). Else as dlt_device_peak.
+ * whitepaper: four schedulers of 32 lanes), and a Tesla K40 runs at 745 MHz unless somebody sets
+ * its application clocks higher (BD-06902-001, board specification). Else as dlt_device_peak.
  */
 double dlt_device_reach(const struct dlt_device *device, int dtype, int math, int threads);
 
