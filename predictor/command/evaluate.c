@@ -15,10 +15,15 @@ static const char help[] =
     "  --profile PROFILE   a file, or the name of a shipped or installed profile\n"
     "  --json              one object, contract in dltime(1)\n";
 
-static int evaluate(const char *name, char **file, int count, bool json)
+struct options {
+    const char *profile;
+    bool json;
+};
+
+static int evaluate(const struct options *o, char **file, int count)
 {
     char buffer[PATH_MAX];
-    const char *path = command_profile_path(name, buffer, sizeof buffer);
+    const char *path = command_profile_path(o->profile, buffer, sizeof buffer);
     struct dlt_profile *profile = NULL;
     struct judge judge = {.command = "evaluate"};
     struct dlt_error error;
@@ -29,7 +34,7 @@ static int evaluate(const char *name, char **file, int count, bool json)
         result = dlt_fail_memory(&error);
     if (result == 0)
         result = judge_files(&judge, file, count, &error);
-    if (result == 0 && json) {
+    if (result == 0 && o->json) {
         struct json_object *object = scores_json(judge.scores);
 
         dlt_json_print(stdout, object);
@@ -42,34 +47,34 @@ static int evaluate(const char *name, char **file, int count, bool json)
     return result ? command_fail("evaluate", &error) : COMMAND_DONE;
 }
 
+enum { PROFILE = 256, JSON, HELP };
+
+static const struct option long_options[] = {{"profile", required_argument, NULL, PROFILE},
+                                             {"json", no_argument, NULL, JSON},
+                                             {"help", no_argument, NULL, HELP},
+                                             {0}};
+
+static int take_option(int option, char *value, void *context)
+{
+    struct options *o = context;
+
+    if (option == PROFILE)
+        o->profile = value;
+    else
+        o->json = true;
+    return COMMAND_DONE;
+}
+
 int command_evaluate(int argc, char **argv)
 {
-    enum { PROFILE = 256, JSON, HELP };
-    static const struct option options[] = {{"profile", required_argument, NULL, PROFILE},
-                                            {"json", no_argument, NULL, JSON},
-                                            {"help", no_argument, NULL, HELP},
-                                            {0}};
-    const char *profile = NULL;
-    bool json = false;
-    int option;
+    struct options o = {0};
+    int status = command_options("evaluate", help, long_options, argc, argv, take_option, &o);
 
-    optind = 0;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option == PROFILE)
-            profile = optarg;
-        else if (option == JSON)
-            json = true;
-        else
-            return command_unknown("evaluate", argv);
-    }
-    if (!profile)
+    if (status >= 0)
+        return status;
+    if (!o.profile)
         return command_usage("evaluate", "say which profile: --profile FILE or NAME");
     if (optind == argc)
         return command_usage("evaluate", "name at least one file of measurements or runs");
-    return evaluate(profile, argv + optind, argc - optind, json);
+    return evaluate(&o, argv + optind, argc - optind);
 }

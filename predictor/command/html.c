@@ -9,6 +9,8 @@
 
 void html_text(FILE *page, const char *text)
 {
+    static const char special[] = "&<>\"'";
+    static const char *const escaped[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
     char *clean = strdup(text);
 
     if (!clean) {
@@ -17,25 +19,12 @@ void html_text(FILE *page, const char *text)
     }
     dlt_text_printable(clean);
     for (const char *p = clean; *p; p++) {
-        switch (*p) {
-        case '&':
-            fputs("&amp;", page);
-            break;
-        case '<':
-            fputs("&lt;", page);
-            break;
-        case '>':
-            fputs("&gt;", page);
-            break;
-        case '"':
-            fputs("&quot;", page);
-            break;
-        case '\'':
-            fputs("&#39;", page);
-            break;
-        default:
+        const char *found = strchr(special, *p);
+
+        if (found)
+            fputs(escaped[found - special], page);
+        else
             putc(*p, page);
-        }
     }
     free(clean);
 }

@@ -142,33 +142,34 @@ static int run(const struct options *o)
     return result ? command_fail("report", &error) : COMMAND_DONE;
 }
 
+enum { PROFILE = 256, OUTPUT, CURVE, CONF, HISTORY, HELP };
+
+static const struct option long_options[] = {
+    {"profile", required_argument, NULL, PROFILE},
+    {"output", required_argument, NULL, OUTPUT},
+    {"curve", required_argument, NULL, CURVE},
+    {"conf", required_argument, NULL, CONF},
+    {"history", required_argument, NULL, HISTORY},
+    {"help", no_argument, NULL, HELP},
+    {0},
+};
+
+static int take_option(int option, char *value, void *context)
+{
+    struct options *o = context;
+    const char **const place[] = {&o->profile, &o->output, &o->curve, &o->conf, &o->history};
+
+    *place[option - PROFILE] = value;
+    return COMMAND_DONE;
+}
+
 int command_report(int argc, char **argv)
 {
-    enum { PROFILE = 256, OUTPUT, CURVE, CONF, HISTORY, HELP };
-    static const struct option options[] = {
-        {"profile", required_argument, NULL, PROFILE},
-        {"output", required_argument, NULL, OUTPUT},
-        {"curve", required_argument, NULL, CURVE},
-        {"conf", required_argument, NULL, CONF},
-        {"history", required_argument, NULL, HISTORY},
-        {"help", no_argument, NULL, HELP},
-        {0},
-    };
     struct options o = {0};
-    const char **const value[] = {&o.profile, &o.output, &o.curve, &o.conf, &o.history};
-    int option;
+    int status = command_options("report", help, long_options, argc, argv, take_option, &o);
 
-    optind = 0;
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option < PROFILE || option > HISTORY)
-            return command_unknown("report", argv);
-        *value[option - PROFILE] = optarg;
-    }
+    if (status >= 0)
+        return status;
     o.file = argv + optind;
     o.file_count = argc - optind;
     if (!o.profile)
