@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -42,16 +43,19 @@ static bool has_run(const char *path, const char *spec)
     return found;
 }
 
-/* Waits for the child; a signal that asked this process to end asks the child, too. */
+/* Waits for the child; a signal that asked this process to end asks the child, too. Looked for
+ * again and again: one that comes right before a wait would not end it. */
 static void wait_for(pid_t child)
 {
+    const struct timespec moment = {0, 20000000};
     bool told = false;
     int status;
+    pid_t waited;
 
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    while ((waited = waitpid(child, &status, WNOHANG)) == 0 || (waited < 0 && errno == EINTR)) {
         if (bench_signals_seen() && !told)
-            kill(child, SIGTERM);
-        told = bench_signals_seen();
+            told = kill(child, SIGTERM) == 0;
+        nanosleep(&moment, NULL);
     }
 }
 
