@@ -87,6 +87,32 @@ predict() {
     jq -e --argjson forward "$forward" '.step_ms > $forward * 1.8' <<< "$output"
 }
 
+@test "inference drops nothing; a frozen trunk has no backward; shared weights are updated once" {
+    cat >modes.json <<'JSON'
+{"input": [8, 16, 16], "training": {"batch": 4, "optimizer": "sgd"}, "layers": [
+ {"name": "trunk", "trainable": false, "layers": [
+  {"op": "conv2d", "name": "conv", "out_channels": 8, "kernel_size": 3, "bias": false},
+  {"op": "batch_norm", "name": "norm"}]},
+ {"op": "flatten"}, {"op": "dense", "name": "one", "out_features": 1568, "bias": false},
+ {"op": "dropout", "name": "drop"},
+ {"op": "dense", "name": "two", "out_features": 1568, "bias": false, "weights": "one"}]}
+JSON
+    # 3 x 3 x 8 x 8 + 2 x 8 frozen, 1568 x 1568 trained.
+    "$DLTIME" check modes.json --json |
+        jq -e '.parameters == 592 + 1568 * 1568 and .trainable == 1568 * 1568'
+    predict modes.json --profile "$PROFILE" --json --ops
+    jq -e '([.ops[].name] == ["trunk.conv", "trunk.norm", "one", "drop", "two", "optimizer_update"])
+           and (.ops | map({key: .name, value: .backward_ms}) | from_entries
+                | .["trunk.conv"] == 0 and .["trunk.norm"] == 0 and .one > 0 and .drop > 0
+                and .two > 1.9 * .one)' <<< "$output"
+    step=$output
+    predict modes.json --profile "$PROFILE" --json --ops --pass forward
+    # Statistics that are there already need not be found: batch_norm reads its input once less.
+    jq -e --argjson step "$step" '([.ops[].name] == ["trunk.conv", "trunk.norm", "one", "two"])
+           and (.ops | all(.backward_ms == null and .update_ms == null))
+           and .ops[1].forward_ms < $step.ops[1].forward_ms' <<< "$output"
+}
+
 @test "numbers do not depend on the locale" {
     predict mlp.json --profile "$PROFILE" --json
     plain=$output

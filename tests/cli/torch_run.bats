@@ -78,6 +78,22 @@ END
     jq -es '.[1].step_ms > 0' runs.jsonl
 }
 
+@test "weights of another layer are worked with, transposed ones and a loss too" {
+    needs_torch
+    cat >net.json <<'END'
+{"name": "tied", "inputs": {"ids": {"shape": [8], "dtype": "int64"},
+                            "next": {"shape": [8, 50], "dtype": "float32"}}, "layers": [
+  {"op": "embedding", "name": "words", "num_embeddings": 50, "embedding_dim": 16, "inputs": ["ids"]},
+  {"op": "dense", "name": "up", "out_features": 24, "bias": false},
+  {"op": "dense", "out_features": 16, "bias": false, "weights": "up"},
+  {"op": "dense", "out_features": 50, "weights": "words"},
+  {"op": "mse_loss", "inputs": ["@", "next"]}]}
+END
+    "$PYTHON" "$run" ./net.json --batch 2 --steps 3 --warmup 1 --dltime "$BUILD/dltime" \
+        --output runs.jsonl
+    jq -es '.[1].step_ms > 0' runs.jsonl
+}
+
 @test "runs are added to a file of the same device alone" {
     needs_torch
     options=(lenet5 --batch 2 --steps 3 --warmup 1 --dltime "$BUILD/dltime" --output runs.jsonl)
