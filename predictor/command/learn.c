@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <math.h>
@@ -55,10 +56,20 @@ static enum dlt_finish finish_of(const char *state, bool *used)
     return strcmp(state, "TIMEOUT") == 0 ? DLT_TIMED_OUT : DLT_COMPLETED;
 }
 
+/* Whether a name can be printed: bytes of UTF-8 can. */
+static bool is_text(const char *name)
+{
+    for (; *name; name++)
+        if ((unsigned char)*name < ' ' || *name == 0x7f)
+            return false;
+    return true;
+}
+
 /* A user's name is a file's name later. */
 static bool is_plain(const char *name)
 {
-    return *name && *name != '.' && *name != '-' && !strchr(name, '/') && strlen(name) < 64;
+    return *name && *name != '.' && *name != '-' && !strchr(name, '/') && strlen(name) < 64 &&
+           is_text(name);
 }
 
 static int take_job(const struct dlt_account *account, struct resubmit *resubmit,
@@ -75,6 +86,7 @@ static int take_job(const struct dlt_account *account, struct resubmit *resubmit
         !(job.elapsed_s > 0) || isnan(end) || !used ||
         !dlt_text_copy(job.partition, sizeof job.partition,
                        account->field[DLT_ACCOUNT_PARTITION]) ||
+        !job.partition[0] || !is_text(job.partition) ||
         !is_plain(account->field[DLT_ACCOUNT_USER])) {
         tally->unfinished++;
         return 0;
@@ -95,12 +107,18 @@ static int take_job(const struct dlt_account *account, struct resubmit *resubmit
     return dlt_finished_add(finished, &job);
 }
 
-static int take_text(char *text, const char *delimiter, bool header, struct resubmit *resubmit,
-                     struct dlt_finished *finished, struct tally *tally, struct dlt_error *error)
+static int take_text(char *text, size_t size, const char *delimiter, bool header,
+                     struct resubmit *resubmit, struct dlt_finished *finished, struct tally *tally,
+                     struct dlt_error *error)
 {
     struct dlt_account *jobs;
     size_t count;
-    int result = dlt_account_parse(text, delimiter, header, &jobs, &count, error);
+    int result;
+
+    /* A NUL would end the text, and hide every job behind it. */
+    for (char *nul = text; (nul = memchr(nul, '\0', size - (size_t)(nul - text)));)
+        *nul = '?';
+    result = dlt_account_parse(text, delimiter, header, &jobs, &count, error);
 
     for (size_t i = 0; i < count && result == 0; i++)
         if (take_job(&jobs[i], resubmit, finished, tally))
@@ -109,13 +127,20 @@ static int take_text(char *text, const char *delimiter, bool header, struct resu
     return result;
 }
 
+/* sacct, and where it says what is wrong. */
+struct program {
+    char *const *argv;
+    int said;
+};
+
 /* Runs in the child and becomes sacct. */
 static int run_sacct(FILE *stream, void *context)
 {
-    char *const *argv = context;
+    const struct program *program = context;
 
     dup2(fileno(stream), STDOUT_FILENO);
-    execvp(argv[0], argv);
+    dup2(program->said, STDERR_FILENO);
+    execvp(program->argv[0], program->argv);
     fprintf(stream, "sacct cannot be run: %s", strerror(errno));
     return -1;
 }
@@ -125,9 +150,12 @@ static int read_sacct(const struct options *o, struct resubmit *resubmit,
 {
     char delimiter[64], format[sizeof "--format=" + 128], since[128];
     char program[] = "sacct", all[] = "--allusers", whole[] = "--allocations",
-         parsable[] = "--parsable2", bare[] = "--noheader", states[] = "--state=CD,TO";
+         parsable[] = "--parsable2", bare[] = "--noheader", states[] = "--state=CD,TO",
+         until[] = "--endtime=now"; /* with a state it would be the start otherwise */
     char delimit[sizeof "--delimiter=" + sizeof delimiter];
-    char *argv[] = {program, all, whole, parsable, bare, states, delimit, format, since, NULL};
+    char *argv[] = {program, all,    whole, parsable, bare, states,
+                    delimit, format, since, until,    NULL};
+    struct program sacct = {argv, -1};
     unsigned long long secret[2];
     char *text;
     size_t size;
@@ -139,10 +167,14 @@ static int read_sacct(const struct options *o, struct resubmit *resubmit,
     snprintf(delimit, sizeof delimit, "--delimiter=%s", delimiter);
     snprintf(format, sizeof format, "--format=%s", dlt_account_format);
     snprintf(since, sizeof since, "--starttime=%s", o->since);
-    if (dlt_child_collect(run_sacct, argv, "sacct", SACCT_SECONDS, SACCT_LIMIT, &text, &size,
-                          error))
+    sacct.said = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    result = dlt_child_collect(run_sacct, &sacct, "sacct", SACCT_SECONDS, SACCT_LIMIT, &text, &size,
+                               error);
+    if (sacct.said >= 0)
+        close(sacct.said);
+    if (result)
         return -1;
-    result = take_text(text, delimiter, false, resubmit, finished, tally, error);
+    result = take_text(text, size, delimiter, false, resubmit, finished, tally, error);
     free(text);
     return result;
 }
@@ -155,7 +187,7 @@ static int read_file(const char *path, struct resubmit *resubmit, struct dlt_fin
 
     if (dlt_file_read(path, FILE_LIMIT, &text, &size, error))
         return -1;
-    if (take_text(text, "|", true, resubmit, finished, tally, error)) {
+    if (take_text(text, size, "|", true, resubmit, finished, tally, error)) {
         free(text);
         return dlt_fail_in(error, "%s: ", path);
     }

@@ -28,6 +28,7 @@ int dlt_finished_add(struct dlt_finished *finished, const struct dlt_finished_jo
         finished->room = room;
     }
     finished->job[finished->count++] = *job;
+    finished->order = DLT_FINISHED_UNSORTED;
     return 0;
 }
 
@@ -62,6 +63,38 @@ static int by_place(const void *left, const void *right)
     if (order == 0)
         order = (log_ratio(a) > log_ratio(b)) - (log_ratio(a) < log_ratio(b));
     return order ? order : (int)a->finish - (int)b->finish;
+}
+
+static int by_user(const void *left, const void *right)
+{
+    const struct dlt_finished_job *a = left, *b = right;
+    int order = strcmp(a->user, b->user);
+
+    return order ? order : by_place(left, right);
+}
+
+static void sort(struct dlt_finished *finished, enum dlt_finished_order order)
+{
+    if (finished->order != order && finished->count > 0)
+        qsort(finished->job, finished->count, sizeof *finished->job,
+              order == DLT_FINISHED_BY_USER ? by_user : by_place);
+    finished->order = order;
+}
+
+/* Jobs are sorted by user: the first that is of this user or of one behind him. */
+static size_t first_of(const struct dlt_finished *finished, const char *user)
+{
+    size_t low = 0, high = finished->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(finished->job[middle].user, user) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 /* A user's jobs of one network on one partition. */
@@ -217,8 +250,7 @@ int dlt_finished_site(struct dlt_finished *finished, const struct dlt_finished_s
     int result = -1;
 
     if (value && spare && user) {
-        if (finished->count > 0)
-            qsort(finished->job, finished->count, sizeof *finished->job, by_place);
+        sort(finished, DLT_FINISHED_BY_PLACE);
         result = learn_site(finished, settings, value, user, spare, history);
     }
     free(value);
@@ -231,9 +263,9 @@ int dlt_finished_user(struct dlt_finished *finished, const char *user,
                       const struct dlt_history *site, const struct dlt_finished_settings *settings,
                       struct dlt_history *history, struct dlt_error *error)
 {
-    if (finished->count > 0)
-        qsort(finished->job, finished->count, sizeof *finished->job, by_place);
-    for (size_t i = 0; i < finished->count;) {
+    sort(finished, DLT_FINISHED_BY_USER);
+    for (size_t i = first_of(finished, user);
+         i < finished->count && strcmp(finished->job[i].user, user) == 0;) {
         const struct dlt_finished_job *first = &finished->job[i];
         size_t jobs = same_user(first, finished->count - i);
         const struct dlt_correction *others;
@@ -242,8 +274,6 @@ int dlt_finished_user(struct dlt_finished *finished, const char *user,
         double start, share;
 
         i += jobs;
-        if (strcmp(first->user, user) != 0)
-            continue;
         m = find_middle(first, jobs, half_life(settings));
         others = dlt_history_find(site, first->network, first->partition);
         start = others ? log(others->factor) : 0;

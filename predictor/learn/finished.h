@@ -28,9 +28,12 @@ struct dlt_finished_job {
     enum dlt_finish finish;
 };
 
+enum dlt_finished_order { DLT_FINISHED_UNSORTED, DLT_FINISHED_BY_PLACE, DLT_FINISHED_BY_USER };
+
 struct dlt_finished {
     struct dlt_finished_job *job;
     size_t count, room;
+    enum dlt_finished_order order; /* so that thousands of users sort millions of jobs once */
 };
 
 /* Appends a copy. Returns 0 or -1 out of memory. */

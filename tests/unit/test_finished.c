@@ -197,6 +197,36 @@ static void a_bias_is_gone_after_five_jobs(void **state)
     assert_true(worst < 0.3);
 }
 
+/* Each of 4000 users is asked for among 40 000 jobs, in any order with the site: sorting for each
+ * would compare some 10^10 jobs, which takes minutes. */
+static void thousands_of_users_sort_their_jobs_once(void **state)
+{
+    struct dlt_finished f = {0};
+    double site;
+
+    (void)state;
+    for (int i = 0; i < 40000; i++) {
+        char user[16];
+
+        snprintf(user, sizeof user, "user%d", i % 4000);
+        add(&f, user, i % 4000 == 7 ? 3 : 1.5, DLT_COMPLETED);
+    }
+    site = site_factor(&f);
+    for (int u = 0; u < 4000; u++) {
+        char user[16];
+
+        snprintf(user, sizeof user, "user%d", u);
+        assert_near(own_factor(&f, user), u == 7 ? 2.89 : 1.48, 0.02);
+    }
+    assert_near(own_factor(&f, "user"), 1, 0);
+    assert_near(own_factor(&f, "userx"), 1, 0);
+    assert_near(site_factor(&f), site, 0);
+    /* One that comes later is seen. */
+    add(&f, "userx", 2, DLT_COMPLETED);
+    assert_true(own_factor(&f, "userx") > 1.5);
+    dlt_finished_clear(&f);
+}
+
 static void one_odd_job_moves_little(void **state)
 {
     struct dlt_finished f = {0};
@@ -347,6 +377,7 @@ int main(void)
         cmocka_unit_test(ends_are_times),
         cmocka_unit_test(no_history_changes_nothing),
         cmocka_unit_test(a_bias_is_gone_after_five_jobs),
+        cmocka_unit_test(thousands_of_users_sort_their_jobs_once),
         cmocka_unit_test(one_odd_job_moves_little),
         cmocka_unit_test(a_site_corrects_from_three_users_on),
         cmocka_unit_test(forged_jobs_move_nobody_else),
