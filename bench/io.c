@@ -16,11 +16,16 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "runner.h"
 #include "timer.h"
 
 /* Direct reads start and end at multiples of this; a chunk is the most that one read asks for. */
 enum { ALIGN = 4096, CHUNK = 4 << 20, TIMES = 8192 };
+
+/* The most bytes of all files, so that no sum of offsets is too large: sparse files of 8 EiB can be
+ * had on any machine. */
+static const int64_t most_found = (int64_t)1 << 61;
 
 const char *const bench_io_bypass_names[] = {"direct", "dropped", "cached"};
 
@@ -83,7 +88,8 @@ int bench_io_find(const char *path, struct bench_io_files *files, struct dlt_err
         bool link = entry->fts_info == FTS_SL;
 
         if ((entry->fts_info == FTS_F || link) && stat(entry->fts_path, &status) == 0 &&
-            S_ISREG(status.st_mode) && status.st_size > 0 && access(entry->fts_path, R_OK) == 0)
+            S_ISREG(status.st_mode) && status.st_size > 0 &&
+            status.st_size <= most_found - files->bytes && access(entry->fts_path, R_OK) == 0)
             failed = add_file(files, entry->fts_path, status.st_size);
     }
     fts_close(tree);
@@ -114,7 +120,7 @@ struct worker {
     char *buffer;
     size_t open_file; /* whose descriptor is fd */
     int fd;
-    bool direct;
+    bool direct, stopped; /* stopped: in the middle of a sample */
     float times[TIMES];
     size_t timed; /* samples; the array holds the last of them */
 };
@@ -183,6 +189,13 @@ static void drop(struct worker *w, int64_t offset, int64_t length)
                 still_cached(w->fd, offset, length) ? BENCH_IO_CACHED : BENCH_IO_DROPPED);
 }
 
+/* A sample that was begun is read to its end for as long again as there was time: a file that is
+ * one sample may be larger than what can be read in a day. */
+static bool has_to_stop(const struct reading *r)
+{
+    return bench_signals_seen() || bench_now() > r->end_s + r->plan->most_s;
+}
+
 /* Reads a part of a file; returns bytes of it, or -1. A file system may take O_DIRECT when it opens
  * and refuse it when it reads: then the file is opened again without. */
 static int64_t read_part(struct worker *w, size_t file, int64_t offset, int64_t length)
@@ -212,6 +225,9 @@ static int64_t read_part(struct worker *w, size_t file, int64_t offset, int64_t 
         at += got;
         if (got < (ssize_t)wanted)
             break; /* the file's end, which is in the middle of a block */
+        w->stopped = at < to && has_to_stop(w->reading);
+        if (w->stopped)
+            break;
     }
     return at < offset + length ? at - offset : length;
 }
@@ -251,6 +267,8 @@ static void read_sample(struct worker *w, int64_t sample)
         atomic_store(&r->error, errno);
         return;
     }
+    if (w->stopped)
+        return;
     w->times[w->timed++ % TIMES] = (float)(bench_now() - start_s);
     atomic_fetch_add(&r->bytes, got);
     atomic_fetch_add(&r->done, 1);
@@ -348,7 +366,8 @@ int bench_io_read(const struct bench_io_files *files, const struct bench_io_plan
     struct reading r = {.files = files, .plan = plan};
     struct worker *worker = calloc((size_t)plan->workers, sizeof *worker);
     int started = 0, status = worker ? number_samples(&r) : -1;
-    double start_s;
+    double start_s, seconds;
+    char text[32];
 
     for (int i = 0; i < plan->workers && status == 0; i++) {
         worker[i].reading = &r;
@@ -365,8 +384,9 @@ int bench_io_read(const struct bench_io_files *files, const struct bench_io_plan
             status = -1;
     for (int i = 0; i < started; i++)
         pthread_join(worker[i].thread, NULL);
+    seconds = bench_now() - start_s;
     if (status == 0)
-        sum_up(&r, worker, bench_now() - start_s, result);
+        sum_up(&r, worker, seconds, result);
     for (int i = 0; worker && i < plan->workers; i++)
         free(worker[i].buffer);
     free(worker);
@@ -376,5 +396,10 @@ int bench_io_read(const struct bench_io_files *files, const struct bench_io_plan
                         plan->workers);
     if (result->samples == 0 && result->errors > 0)
         return dlt_fail(error, "%s: %s", files->path[0], strerror(atomic_load(&r.error)));
+    if (result->samples == 0 && !bench_signals_seen())
+        return dlt_fail(error,
+                        "no sample was read to its end within %s; give a smaller --sample-size, or "
+                        "a longer --time-budget",
+                        dlt_text_from_seconds(text, seconds));
     return 0;
 }

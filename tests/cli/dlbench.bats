@@ -253,6 +253,19 @@ configurations() {
         2>/dev/null | jq -e '.patterns[0].samples == 10 and .patterns[0].whole == false'
 }
 
+@test "io ends in time, and when it is told to, in the middle of a huge file" {
+    mkdir huge && truncate -s 1T huge/one
+    run -1 timeout 60 "$dlbench" io huge --time-budget 1s
+    [[ "$output" == *"no sample was read to its end within "*"--sample-size"* ]]
+    "$dlbench" io huge --time-budget 1h >/dev/null 2>said 3>&- &
+    sleep 1
+    kill -INT $!
+    status=0
+    wait $! || status=$?
+    [ "$status" -eq 1 ]
+    [ "$(cat said)" = "dlbench io: interrupted" ]
+}
+
 @test "io says what it cannot read" {
     run -1 "$dlbench" io missing
     [[ "$output" == "dlbench io: missing: No such file or directory" ]]
