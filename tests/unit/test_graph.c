@@ -250,6 +250,46 @@ static void nothing_below_the_lowest_trainable_layer_is_kept(void **state)
     dlt_graph_destroy(g);
 }
 
+/* Behind a sum with a parameter, for which nothing is kept: what torch.autograd's
+ * saved_tensors_hooks see of x and y (4 x 6 x 10 floats: 960 bytes) and of an index
+ * (4 x 3 integers: 96; 4 x 6 x 10: 1920). tests/accuracy/torch-operators asks for the others. */
+static void what_is_kept_is_what_autograd_keeps(void **state)
+{
+    static const struct {
+        const char *layer;
+        double bytes;
+    } expected[] = {
+        {"\"op\": \"softsign\", \"inputs\": [\"x\"]", 960 + 960},        /* x and 1 + |x| */
+        {"\"op\": \"l1_loss\", \"inputs\": [\"x\", \"y\"]", 960},        /* x - y */
+        {"\"op\": \"mse_loss\", \"inputs\": [\"x\", \"y\"]", 960 + 960}, /* x and y */
+        {"\"op\": \"pow\", \"inputs\": [\"x\"]", 960},                   /* x */
+        {"\"op\": \"pow\", \"inputs\": [\"x\", \"y\"]", 3 * 960},        /* x, y and x^y */
+        {"\"op\": \"gather\", \"dim\": 1, \"inputs\": [\"x\", \"i\"]", 960 + 1920},
+        {"\"op\": \"index_select\", \"dim\": 1, \"inputs\": [\"x\", \"j\"]", 96},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof expected / sizeof *expected; k++) {
+        struct dlt_graph_counts counts;
+        struct dlt_graph *g;
+        char text[1024];
+
+        snprintf(text, sizeof text,
+                 "{\"inputs\": {\"a\": [6, 10], \"b\": [6, 10], "
+                 "\"i\": {\"shape\": [6, 10], \"dtype\": \"int64\"}, "
+                 "\"j\": {\"shape\": [3], \"dtype\": \"int64\"}}, \"layers\": ["
+                 "{\"op\": \"parameter\", \"name\": \"w\", \"shape\": [1, 6, 10]},"
+                 "{\"op\": \"add\", \"name\": \"x\", \"inputs\": [\"a\", \"w\"]},"
+                 "{\"op\": \"add\", \"name\": \"y\", \"inputs\": [\"b\", \"w\"]}, {%s}]}",
+                 expected[k].layer);
+        g = spec_graph(text, 4);
+        dlt_graph_count(g, true, &counts);
+        if (4 * counts.total.saved != expected[k].bytes)
+            fail_msg("%s: %.0f bytes", expected[k].layer, 4 * counts.total.saved);
+        dlt_graph_destroy(g);
+    }
+}
+
 static void every_operator_has_a_whole_row(void **state)
 {
     (void)state;
@@ -307,6 +347,7 @@ int main(void)
         cmocka_unit_test(shapes_broadcast_join_and_split),
         cmocka_unit_test(shared_weights_count_once_at_their_owner),
         cmocka_unit_test(nothing_below_the_lowest_trainable_layer_is_kept),
+        cmocka_unit_test(what_is_kept_is_what_autograd_keeps),
         cmocka_unit_test(every_operator_has_a_whole_row),
         cmocka_unit_test(the_manual_names_every_operator_attribute_and_training_key),
     };
