@@ -34,10 +34,10 @@ static bool table_fits(const struct dlt_file_header *h, uint64_t offset, uint64_
            bytes <= h->directory_size - offset;
 }
 
-static int check_header(const struct dlt_profile *p, struct dlt_error *error)
+/* h: as much of it as the file has. */
+static int check_header(const struct dlt_profile *p, const struct dlt_file_header *h,
+                        struct dlt_error *error)
 {
-    const struct dlt_file_header *h = p->header;
-
     if (p->size < 16 || memcmp(h->magic, DLT_PROFILE_MAGIC, sizeof h->magic) != 0)
         return dlt_fail(error, "%s: is not a profile of dltime", p->path);
     if (h->version > DLT_PROFILE_VERSION)
@@ -138,9 +138,9 @@ static int open_bytes(struct dlt_profile *p, struct dlt_profile **profile, struc
 {
     const struct dlt_file_header *h = (const void *)p->data;
 
-    p->header = h;
-    if (check_header(p, error))
+    if (check_header(p, h, error))
         goto refuse;
+    p->header = h;
     p->entry = (const void *)(p->data + h->entry_offset);
     p->section = (const void *)(p->data + h->section_offset);
     p->step = (const void *)(p->data + h->step_offset);
@@ -188,12 +188,10 @@ static int read_directory(struct dlt_profile *p, struct dlt_error *error)
     size_t got = p->size < sizeof header ? p->size : sizeof header;
     unsigned char *data;
 
-    p->header = &header;
     if (!read_at(p->fd, 0, &header, got))
         return dlt_fail(error, "%s: cannot be read: %s", p->path, strerror(errno));
-    if (check_header(p, error))
+    if (check_header(p, &header, error))
         return -1;
-    p->header = NULL;
     if (header.directory_size > most_directory)
         return damaged(p->path, "its sizes contradict one another", error);
     data = malloc(header.directory_size);
