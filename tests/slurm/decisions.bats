@@ -91,7 +91,7 @@ setup() { plugin_setup; }
     submit "${v100[@]}" "$endless"
     unchanged
     warns "time limit left alone: the job takes about 16-"
-    says "and the longest that v100 allows is 7-00:00:00; write checkpoints and requeue (3 runs), or take 4 GPUs (about 4-"
+    says "and the longest that v100 allows is 7-00:00:00; write checkpoints and requeue (3 runs), or take 8 GPUs (about 2-"
     [[ $stderr =~ "; on a100 it would run "[0-9a-z\ ]+" less: -p a100" ]]
     submit "${v100[@]}" "$endless" --time=1-0
     [[ $(job_field "$job" TimeLimit) == 1-00:00:00 ]]
