@@ -115,9 +115,9 @@ static void memory_has_a_verdict(void **state)
     profile = learned(&corpus, DLT_METHOD_COST);
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
         const struct dlt_question question = {.device = card[expected[i].card].name};
-        struct dlt_estimate *estimate;
+        struct dlt_estimate *estimate = NULL;
         struct dlt_model *model;
-        struct dlt_error error;
+        struct dlt_error error = {.text = ""};
         char keys[32];
 
         snprintf(keys, sizeof keys, ",batch=%lld", (long long)expected[i].batch);
