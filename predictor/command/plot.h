@@ -16,7 +16,14 @@
 #include "dltime.h"
 
 /* 1 to PLOT_SERIES are series. */
-enum plot_colour { PLOT_SERIES = 6, PLOT_AXIS = 16, PLOT_GRID, PLOT_BAND, PLOT_REFERENCE };
+enum plot_colour {
+    PLOT_SERIES = 6,
+    PLOT_INK = 15,
+    PLOT_AXIS,
+    PLOT_GRID,
+    PLOT_BAND,
+    PLOT_REFERENCE
+};
 
 /* For fprintf: "lc rgb '" PLOT_COLOUR "'". */
 #define PLOT_COLOUR "#0000%02x"

@@ -88,13 +88,14 @@ void report_draw_ranges(struct plots *plots, const char *name, const struct repo
                 "set arrow from first %.6g,graph 0 to first %.6g,graph 1 nohead back dt 2 lw 1 lc "
                 "rgb '" PLOT_COLOUR "'\n",
                 reference, reference, PLOT_REFERENCE);
-    fputs("plot $d using 2:1:($6-$2):(0):7 with vectors nohead lw 1.8 lc rgb variable, "
-          "$d using 4:1:3:5:($1-0.27):($1+0.27):($8 == 1 ? $7 : 1/0) with boxxyerror fs solid 1 "
-          "noborder lc rgb variable, "
-          "$d using 4:($1-0.27):(0):($8 == 1 ? 0.54 : 1/0) with vectors nohead lw 2.2 lc rgb "
-          "'#00000f', "
-          "$d using 4:($8 == 1 ? 1/0 : $1):7 with points pt 7 ps 0.75 lc rgb variable\n",
-          script);
+    fprintf(script,
+            "plot $d using 2:1:($6-$2):(0):7 with vectors nohead lw 1.8 lc rgb variable, "
+            "$d using 4:1:3:5:($1-0.27):($1+0.27):($8 == 1 ? $7 : 1/0) with boxxyerror fs solid 1 "
+            "noborder lc rgb variable, "
+            "$d using 4:($1-0.27):(0):($8 == 1 ? 0.54 : 1/0) with vectors nohead lw 2.2 lc rgb "
+            "'" PLOT_COLOUR "', "
+            "$d using 4:($8 == 1 ? 1/0 : $1):7 with points pt 7 ps 0.75 lc rgb variable\n",
+            PLOT_INK);
 }
 
 bool report_draw_curve(const struct report *report, struct plots *plots)

@@ -261,6 +261,10 @@ bool report_draw_predicted(const struct report *report, struct plots *plots, boo
                 s, e.count > 400 ? "0.28" : "0.55", colour);
         plots_label(plots, series[s].name);
     }
+    /* Its edges, over the points that hide it. */
+    for (int edge = 2; band && edge <= 3; edge++)
+        fprintf(script, ", $band using 1:%d with lines lw 0.9 lc rgb '" PLOT_COLOUR "' notitle",
+                edge, PLOT_INK);
     fputs("\n", script);
     return true;
 }
