@@ -28,9 +28,9 @@ void bench_reference_cross_entropy(const struct dlt_record *record, struct bench
     a->output[0] = 0;
     for (int64_t row = 0; row < rows; row++) {
         const double *x = a->input[0] + row * columns;
-        double sum = 0;
+        double sum = exp(x[0]);
 
-        for (int64_t i = 0; i < columns; i++)
+        for (int64_t i = 1; i < columns; i++)
             sum += exp(x[i]);
         a->output[0] += (log(sum) - x[(int64_t)a->mask[row]]) / (double)rows;
     }
@@ -165,13 +165,14 @@ void bench_reference_recurrent(const struct dlt_record *record, struct bench_arr
         (size_t)(r->length * r->batch * (width > r->in_features ? width : r->in_features));
     double *x = calloc(values, sizeof *x), *state = calloc(3 * (size_t)hidden, sizeof *state);
 
-    if (x && state)
-        memcpy(x, a->input[0], sizeof *x * (size_t)(r->length * r->batch * r->in_features));
+    if (!x || !state)
+        goto out;
+    memcpy(x, a->input[0], sizeof *x * (size_t)(r->length * r->batch * r->in_features));
     s.gates = s.kind == 'l' ? 4 : s.kind == 'g' ? 3 : 1;
     s.h = state;
     s.c = state + hidden;
     s.next = state + 2 * hidden;
-    for (int64_t layer = 0; layer < r->num_layers && x && state; layer++) {
+    for (int64_t layer = 0; layer < r->num_layers; layer++) {
         s.in = layer ? width : r->in_features;
         for (int64_t d = 0; d < directions; d++) {
             s.w = a->weight[2 * layer] + d * s.in * s.gates * hidden;
@@ -182,6 +183,7 @@ void bench_reference_recurrent(const struct dlt_record *record, struct bench_arr
         }
         memcpy(x, a->output, sizeof *x * (size_t)(r->length * r->batch * width));
     }
+out:
     free(x);
     free(state);
 }

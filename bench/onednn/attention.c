@@ -184,7 +184,8 @@ int bench_attention_backward(struct bench_layer *layer, bool data, bool weight,
     struct attention *t = layer->extra;
     bench_md vt = stack(layer, a->head_size, a->key_length, true);
     bench_md st = stack(layer, a->key_length, a->query_length, true);
-    struct bench_buffer *gradient, *scores, *turned_scores, *turned_value, *turned_probability;
+    struct bench_buffer *gradient, *scores, *turned_scores = NULL, *turned_value,
+                                            *turned_probability;
     int status = bench_output_gradient(layer, DLT_BACKWARD, t->output, &gradient, error);
 
     (void)data;

@@ -113,7 +113,7 @@ static const int64_t *list_of(bench_md md, int what)
 
     if (dnnl_memory_desc_query(md, what, &list) != dnnl_success || !list)
         return NULL;
-    return *list;
+    return &(*list)[0];
 }
 
 const int64_t *bench_md_dims(bench_md md)

@@ -119,7 +119,7 @@ static void forward_rows(void *data, size_t from, size_t to)
             largest = z[i] > largest ? z[i] : largest;
         for (size_t i = 0; i < r->classes; i++)
             sum += expf(z[i] - largest);
-        shift = largest + logf(sum);
+        shift = largest + logf(fmaxf(sum, 1)); /* the largest adds 1 */
         for (size_t i = 0; i < r->classes; i++)
             p[i] = z[i] - shift;
         r->loss[row] = -(double)p[r->label[row]];
@@ -204,7 +204,7 @@ int bench_cross_entropy_backward(struct bench_layer *layer, bool data, bool weig
     struct bench_tensor *input = layer->input[0];
     struct rows *r = layer->extra;
     struct bench_buffer *gradient;
-    bool accumulate;
+    bool accumulate = false;
     int status =
         bench_output_gradient(layer, DLT_BACKWARD_DATA, layer->output->value->md, &gradient, error);
 

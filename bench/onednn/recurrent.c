@@ -220,8 +220,8 @@ static int add_cell_back(struct bench_layer *layer, struct cells *c, int index,
                          dnnl_primitive_desc_t pd, struct dlt_error *error)
 {
     struct cell *cell = &c->cell[index];
-    struct bench_buffer *gradient, *weights[2], *target;
-    bool accumulate;
+    struct bench_buffer *gradient, *weights[2], *target = NULL;
+    bool accumulate = false;
     int status = cell_gradient(layer, c, index, &gradient, error);
 
     if (status == BENCH_OK)
