@@ -45,6 +45,24 @@ def device_dropout():
         torch.nn.functional.dropout = plain
 
 
+@contextlib.contextmanager
+def lean_mean():
+    """A mean that keeps its input's shape, all that backward needs; PyTorch 1.13's keeps the input."""
+    plain = torch.Tensor.mean, torch.mean
+
+    def mean(x, dim=None, keepdim=False):
+        if dim is None:
+            return plain[0](x)
+        total = x.sum(dim, keepdim)
+        return total / (x.numel() // max(total.numel(), 1))
+
+    torch.Tensor.mean = torch.mean = mean
+    try:
+        yield
+    finally:
+        torch.Tensor.mean, torch.mean = plain
+
+
 def own_cells(network):
     """Recurrent layers as PyTorch's own cells: oneDNN's hide their products and keep a workspace."""
     recurrent = any(isinstance(m, torch.nn.RNNBase) for m in network.modules())
@@ -70,7 +88,7 @@ def saved_bytes(network, inputs):
         # Nothing runs backward; a tensor that its own node keeps would never be freed.
 
     network.train()
-    with own_cells(network), device_dropout(), torch.autograd.graph.saved_tensors_hooks(
+    with own_cells(network), device_dropout(), lean_mean(), torch.autograd.graph.saved_tensors_hooks(
             pack, lambda nothing: nothing):
         result = network(*inputs)
     del result
