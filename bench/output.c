@@ -14,6 +14,7 @@
 struct bench_output {
     char *path;
     int fd;
+    bool made, used; /* made: there was no such file before; used: it has a row */
     struct dlt_measurement *row;
     size_t count, room;
     uint32_t *slot; /* hash table of row index + 1; 0: empty */
@@ -124,6 +125,15 @@ static int add_line(struct bench_output *output, int (*print)(FILE *stream, cons
     return status;
 }
 
+static int add_row(struct bench_output *output, int (*print)(FILE *stream, const void *what),
+                   const void *row, struct dlt_error *error)
+{
+    int status = add_line(output, print, row, error);
+
+    output->used = output->used || status == 0;
+    return status;
+}
+
 static int print_header(FILE *stream, const void *what)
 {
     return dlt_measure_write_header(stream, what);
@@ -142,7 +152,7 @@ static int print_run(FILE *stream, const void *what)
 int bench_output_add(struct bench_output *output, const struct dlt_measurement *measurement,
                      struct dlt_error *error)
 {
-    if (add_line(output, print_measurement, measurement, error))
+    if (add_row(output, print_measurement, measurement, error))
         return -1;
     return keep(output, measurement, error);
 }
@@ -150,7 +160,7 @@ int bench_output_add(struct bench_output *output, const struct dlt_measurement *
 int bench_output_add_run(struct bench_output *output, const struct dlt_run *run,
                          struct dlt_error *error)
 {
-    return add_line(output, print_run, run, error);
+    return add_row(output, print_run, run, error);
 }
 
 static int check_header(const char *path, const struct dlt_measure_header *found,
@@ -262,6 +272,7 @@ int bench_output_open(const char *path, enum bench_output_mode mode,
                       struct dlt_measure_header *header, struct bench_output **output,
                       struct dlt_error *error)
 {
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
     struct bench_output *made = calloc(1, sizeof *made);
 
     if (!made)
@@ -272,7 +283,10 @@ int bench_output_open(const char *path, enum bench_output_mode mode,
         bench_output_close(made);
         return dlt_fail_memory(error);
     }
-    made->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    made->fd = open(path, flags | O_EXCL, 0666);
+    made->made = made->fd >= 0;
+    if (made->fd < 0 && errno == EEXIST)
+        made->fd = open(path, flags, 0666);
     if (made->fd < 0) {
         dlt_fail(error, "%s: %s", path, strerror(errno));
         bench_output_close(made);
@@ -290,6 +304,9 @@ void bench_output_close(struct bench_output *output)
 {
     if (!output)
         return;
+    /* A header alone would be in the way of the next try. */
+    if (output->made && !output->used)
+        unlink(output->path);
     if (output->fd >= 0)
         close(output->fd);
     free(output->path);

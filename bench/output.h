@@ -22,6 +22,7 @@ enum bench_output_mode {
 int bench_output_open(const char *path, enum bench_output_mode mode,
                       struct dlt_measure_header *header, struct bench_output **output,
                       struct dlt_error *error);
+/* A file that was made by opening it and got no row is removed. */
 void bench_output_close(struct bench_output *output);
 
 /* Rows of measurements, those that were there and those added since. */

@@ -225,6 +225,7 @@ configurations() {
     run ! cmp -s <(configurations a.jsonl) <(configurations first.jsonl | head -n 12)
     run -1 "$dlbench" "${options[@]}" --profile missing.dlp --output c.jsonl
     [[ "$output" == *"missing.dlp"* ]]
+    [ ! -e c.jsonl ] # a header alone would be in the way of the next try
     run -1 "$dlbench" run --backend onednn --profile first.jsonl --output d.jsonl
     [[ "$output" == *"first.jsonl"* ]]
 }

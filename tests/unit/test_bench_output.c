@@ -177,17 +177,31 @@ static void two_writers_of_one_file_are_told_apart(void **state)
 static void the_header_that_is_there_rules(void **state)
 {
     struct dlt_measure_header header = header_of("cpu");
+    struct dlt_measurement m = row(1);
     struct bench_output *output;
 
     (void)state;
     unlink(path);
     header.device.clock_hz = 2e9;
     assert_int_equal(bench_output_open(path, BENCH_OUTPUT_NEW, &header, &output, NULL), 0);
+    assert_int_equal(bench_output_add(output, &m, NULL), 0);
     bench_output_close(output);
     header.device.clock_hz = 3e9;
     assert_int_equal(bench_output_open(path, BENCH_OUTPUT_RESUME, &header, &output, NULL), 0);
     assert_near(header.device.clock_hz, 2e9, 1);
     bench_output_close(output);
+}
+
+static void a_header_alone_is_not_left_behind(void **state)
+{
+    (void)state;
+    unlink(path);
+    bench_output_close(start(BENCH_OUTPUT_NEW));
+    assert_int_equal(access(path, F_OK), -1);
+    /* What was there stays. */
+    write_rows(1);
+    bench_output_close(start(BENCH_OUTPUT_RESUME));
+    assert_int_equal(access(path, F_OK), 0);
 }
 
 int main(void)
@@ -201,6 +215,7 @@ int main(void)
         cmocka_unit_test(a_file_of_another_device_or_kind_is_refused),
         cmocka_unit_test(two_writers_of_one_file_are_told_apart),
         cmocka_unit_test(the_header_that_is_there_rules),
+        cmocka_unit_test(a_header_alone_is_not_left_behind),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
