@@ -176,12 +176,20 @@ static int check_output(const struct options *o)
 {
     struct dlt_file_writer file;
     struct dlt_error error;
+    char each[PATH_MAX];
 
     for (int i = 0; i < o->file_count; i++)
         if (is_same_file(o->output, o->file[i]))
             return command_usage("train", "--output %s would replace the measurements in %s",
                                  o->output, o->file[i]);
     if (dlt_file_create(&file, o->output, &error))
+        return command_fail("train", &error);
+    dlt_file_abandon(&file);
+    if (!o->each)
+        return COMMAND_DONE;
+    if (snprintf(each, sizeof each, "%s/each.dlp", o->each) >= (int)sizeof each)
+        return command_usage("train", "--each: the name of the folder is too long");
+    if (dlt_file_create(&file, each, &error))
         return command_fail("train", &error);
     dlt_file_abandon(&file);
     return COMMAND_DONE;

@@ -150,6 +150,16 @@ rows() {
            and .all.coverage90 > 0.85 and .all.coverage90 < 0.95' out.json
 }
 
+@test "a folder for --each that cannot be written is found before anything is learned" {
+    rows few.jsonl 30 0
+    mkfifo fifo
+    for folder in missing fifo few.jsonl; do
+        run -1 --separate-stderr "$dltime" train few.jsonl --method cost --output one.dlp --each "$folder"
+        [[ "$stderr" == *"$folder/each.dlp: cannot be written: "* ]]
+        [ ! -e one.dlp ]
+    done
+}
+
 @test "--each keeps two releases of a framework apart" {
     rows first.jsonl 40 0
     rows second.jsonl 60 5000
