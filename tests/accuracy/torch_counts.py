@@ -47,7 +47,7 @@ def device_dropout():
 
 @contextlib.contextmanager
 def lean_mean():
-    """A mean that keeps its input's shape, all that backward needs; PyTorch 1.13's keeps the input."""
+    """A mean that keeps its input's shape, which is all that backward needs; 1.13's keeps all."""
     plain = torch.Tensor.mean, torch.mean
 
     def mean(x, dim=None, keepdim=False):
@@ -88,8 +88,8 @@ def saved_bytes(network, inputs):
         # Nothing runs backward; a tensor that its own node keeps would never be freed.
 
     network.train()
-    with own_cells(network), device_dropout(), lean_mean(), torch.autograd.graph.saved_tensors_hooks(
-            pack, lambda nothing: nothing):
+    hooks = torch.autograd.graph.saved_tensors_hooks(pack, lambda nothing: nothing)
+    with own_cells(network), device_dropout(), lean_mean(), hooks:
         result = network(*inputs)
     del result
     return sum(size for size, _ in kept.values())
