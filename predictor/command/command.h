@@ -56,4 +56,7 @@ const char *command_profile_path(const char *name, char *buffer, size_t size);
  * COMMAND_FAILED. */
 int command_finish(const char *command, int status);
 
+/* Whether two names lead to one file, such as an input that an output would replace. */
+bool command_same_file(const char *a, const char *b);
+
 #endif

@@ -315,5 +315,9 @@ int command_scaling(int argc, char **argv)
         return command_usage("scaling", "name at least one file of runs");
     if (!o.output)
         return command_usage("scaling", "say where to write the model: --output FILE");
+    for (int i = 0; i < o.file_count; i++)
+        if (command_same_file(o.output, o.file[i]))
+            return command_usage("scaling", "--output %s would replace the runs in %s", o.output,
+                                 o.file[i]);
     return run_command(&o);
 }

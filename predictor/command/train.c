@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../../plugin/advise/devices.h"
@@ -163,14 +162,6 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
         fprintf(stderr, "%zu runs were not used: %s\n", report->unread, report->example.text);
 }
 
-static bool is_same_file(const char *a, const char *b)
-{
-    struct stat one, other;
-
-    return stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
-           one.st_ino == other.st_ino;
-}
-
 /* Training takes minutes: what cannot be written is better known before. */
 static int check_output(const struct options *o)
 {
@@ -179,7 +170,7 @@ static int check_output(const struct options *o)
     char each[PATH_MAX];
 
     for (int i = 0; i < o->file_count; i++)
-        if (is_same_file(o->output, o->file[i]))
+        if (command_same_file(o->output, o->file[i]))
             return command_usage("train", "--output %s would replace the measurements in %s",
                                  o->output, o->file[i]);
     if (dlt_file_create(&file, o->output, &error))

@@ -60,6 +60,16 @@ runs() {
     [[ $stderr == *"m.jsonl: holds measurements of operators"* ]]
 }
 
+@test "the runs are not replaced by what is made of them" {
+    runs >runs.jsonl
+    ln -s runs.jsonl link
+    cp runs.jsonl before
+    run -2 "$dltime" scaling runs.jsonl --output ./runs.jsonl
+    [[ $output == *"would replace the runs in runs.jsonl"* ]]
+    run -2 "$dltime" scaling runs.jsonl --output link
+    cmp before runs.jsonl
+}
+
 @test "wrong usage exits with 2" {
     run -2 "$dltime" scaling
     run -2 "$dltime" scaling runs.jsonl
