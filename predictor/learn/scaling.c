@@ -367,7 +367,7 @@ static int score(struct fold *f, struct dlt_scaling_scores *scores, struct dlt_e
     scores->copied = mean_error(ratio, f->count);
     for (size_t i = 0; i < f->count; i++) {
         ratio[i] = f->run[i].where.ring * f->run[i].one_s / f->run[i].seconds;
-        rings += isfinite(ratio[i]);
+        rings += isfinite(ratio[i]) ? 1 : 0;
     }
     scores->ring = rings ? mean_error(ratio, f->count) : NAN;
     for (size_t i = 0; i < f->count; i++)
