@@ -182,6 +182,32 @@ check_table() { # ACCURACY-FILE
     run -1 "$site" rollback nonsense
 }
 
+@test "what others left in the folder is no path and nothing to wait for" {
+    mkdir hostile && cp bench/devices bench/cpu1.cpu1-1.* hostile
+    mkfifo hostile/cpu1.other.jsonl hostile/cpu1.other.state hostile/p100.p100-1.jsonl
+    run -0 --separate-stderr timeout 120 "$site" install --folder hostile --dry-run
+    grep -Eq '^cpu1 .* 1 node, 0 days old$' <<<"$output"
+    for name in '../../../tmp/x' '.' 'a b' '*'; do
+        printf '%s|cpu:1|cpu|\n' "$name" >hostile/devices
+        run -1 --separate-stderr timeout 60 "$site" install --folder hostile --dry-run
+        [[ $stderr == *'hostile/devices: "'*'" is not NAME|KEY|cpu or gpu|TYPE; '* ]]
+    done
+    rm hostile/devices && mkfifo hostile/devices
+    run -1 --separate-stderr timeout 60 "$site" install --folder hostile --dry-run
+    [[ $stderr == *"hostile/devices is no regular file"* ]]
+    run -1 "$site" gather --partitions '*'
+    [[ $output == *"there is no partition *; there are: "* ]]
+}
+
+@test "two do not install at once" {
+    exec 7<"$(dirname "$(slurm_dltime_conf)")"
+    flock 7
+    run -1 --separate-stderr "$site" install --folder bench
+    [[ $stderr == *"another dltime-site is at work beside "* ]]
+    run -1 --separate-stderr "$site" rollback
+    exec 7<&-
+}
+
 @test "limits of accounting become max_wall" {
     # As `sacctmgr -nP` prints them; the cluster here keeps no accounts.
     mkdir -p fake
