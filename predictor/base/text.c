@@ -325,6 +325,8 @@ char *dlt_text_from_seconds(char buffer[32], double seconds)
         memcpy(buffer, "-", 2);
         return buffer;
     }
+    if (seconds > 0 && seconds < 1e-7)
+        return scaled(buffer, seconds * 1e9, "ns");
     if (seconds < 1e-3)
         return scaled(buffer, seconds * 1e6, "us");
     if (seconds < 1)

@@ -56,7 +56,7 @@ char *dlt_text_from_bytes(char buffer[32], double bytes);
 /* Prints a count as "25.6 M", "61.7 k", "138". */
 char *dlt_text_from_count(char buffer[32], double count);
 
-/* Prints seconds as "12.3 us", "4.56 ms", "1.23 s"; NaN: "-". */
+/* Prints seconds as "18.5 ns", "12.3 us", "4.56 ms", "1.23 s"; NaN: "-". */
 char *dlt_text_from_seconds(char buffer[32], double seconds);
 
 #endif

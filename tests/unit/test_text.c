@@ -101,6 +101,7 @@ static void counts_and_sizes_have_three_digits_and_a_unit(void **state)
     assert_string_equal(dlt_text_from_count(buffer, 61706), "61.7 k");
     assert_string_equal(dlt_text_from_bytes(buffer, 31.0 * (1 << 30)), "31 GiB");
     assert_string_equal(dlt_text_from_bytes(buffer, 820.0 * (1 << 20)), "820 MiB");
+    assert_string_equal(dlt_text_from_seconds(buffer, 18.5e-9), "18.5 ns");
     assert_string_equal(dlt_text_from_seconds(buffer, 12.3e-6), "12.3 us");
 }
 
