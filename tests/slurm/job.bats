@@ -53,6 +53,8 @@ told() { # FILE NAME
 }
 
 @test "nothing is told without an estimate, and nothing of an outer job" {
+    # Where the tests themselves are told of measurements.
+    unset DLTIME_DATA
     submitted sbatch --parsable "${v100[@]}" -o plain.out --wrap env
     [[ $(wait_job "$job") == COMPLETED ]]
     run ! grep DLTIME_ plain.out
