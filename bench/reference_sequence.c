@@ -121,7 +121,7 @@ static double from_state(const struct cell *s, int64_t gate, int64_t j)
 
 static double step_unit(struct cell *s, const double *x, int64_t j)
 {
-    double gate[4];
+    double gate[4] = {0};
 
     if (s->kind == 'g') {
         double z = sigmoid(from_input(s, x, 0, j) + from_state(s, 0, j));

@@ -155,7 +155,7 @@ int bench_recurrent_forward(struct bench_layer *layer, struct dlt_error *error)
         return BENCH_NO_MEMORY;
     c->count = layers;
     c->cell = bench_own_zeroed(&layer->context->owned, (size_t)layers, sizeof *c->cell, error);
-    layer->array_count = (size_t)(ARRAYS * layers);
+    layer->array_count = ARRAYS * (size_t)layers;
     layer->arrays =
         bench_own_zeroed(&layer->context->owned, layer->array_count, sizeof *layer->arrays, error);
     layer->kept =

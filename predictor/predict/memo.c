@@ -65,8 +65,10 @@ static struct slot *place(const struct dlt_memo *memo, const struct dlt_memo_key
 {
     size_t at = key->hash & (memo->slots - 1);
 
-    while (memo->slot[at].used && (memo->slot[at].key.hash != key->hash ||
-                                   memcmp(&memo->slot[at].key, key, sizeof *key) != 0))
+    /* Bytes are compared, padding and all: of two equal keys one may be kept twice, no more. */
+    while (memo->slot[at].used &&
+           (memo->slot[at].key.hash != key->hash ||
+            memcmp(&memo->slot[at].key, key, sizeof *key) != 0)) /* NOLINT(bugprone-*,cert-*) */
         at = (at + 1) & (memo->slots - 1);
     return &memo->slot[at];
 }
@@ -82,8 +84,7 @@ const struct dlt_memo_value *dlt_memo_find(const struct dlt_memo *memo,
 /* Twice the room; false where there is none. */
 static bool grow(struct dlt_memo *memo)
 {
-    struct dlt_memo larger = {.slots = memo->slots ? 2 * memo->slots : SLOTS_FIRST,
-                              .used = memo->used};
+    struct dlt_memo larger = {.slots = memo->slots ? 2 * memo->slots : SLOTS_FIRST};
 
     if (larger.slots > SLOTS_MOST)
         return false;
@@ -94,7 +95,8 @@ static bool grow(struct dlt_memo *memo)
         if (memo->slot[i].used)
             *place(&larger, &memo->slot[i].key) = memo->slot[i];
     free(memo->slot);
-    *memo = larger;
+    memo->slot = larger.slot;
+    memo->slots = larger.slots;
     return true;
 }
 

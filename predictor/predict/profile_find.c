@@ -101,7 +101,7 @@ static bool is_of_one_device(const struct dlt_profile *p)
 int dlt_profile_find(const struct dlt_profile *p, const char *device, int threads, size_t *entry,
                      struct dlt_error *error)
 {
-    struct dlt_target target;
+    struct dlt_target target = {0};
 
     if (dlt_profile_target(p, device, threads, DLT_FRAMEWORK_NONE, &target, error))
         return -1;
