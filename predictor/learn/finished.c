@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/median.h"
 
 /* Jobs against which the prior counts: run-to-run noise of about 15 % against predictions that are
  * wrong by about 25 %, (0.15 / 0.25)^2. Five jobs leave a fifteenth of a bias. */
@@ -141,19 +142,6 @@ static double half_life(const struct dlt_finished_settings *settings)
     return settings->half_life_s > 0 ? settings->half_life_s : 30 * 86400.0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
-static double median(double *values, size_t count)
-{
-    qsort(values, count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 static size_t same_user(const struct dlt_finished_job *job, size_t count)
 {
     size_t n = 1;
@@ -180,7 +168,7 @@ static int add_correction(const struct cell *cell, double least_users, uint64_t 
     if (users < least_users)
         return 0;
     dlt_text_copy(c.partition, sizeof c.partition, partition);
-    c.factor = clamp(median(cell->value, cell->users) * users / (users + prior_users));
+    c.factor = clamp(dlt_median(cell->value, cell->users) * users / (users + prior_users));
     return dlt_history_add(history, &c);
 }
 
@@ -201,7 +189,7 @@ static int add_partition(const struct cell *all, double least_users, const char 
         for (size_t j = i; j < all->users; j++)
             if (strcmp(all->user[j], all->user[i]) == 0)
                 spare[merged.users + own++] = all->value[j];
-        spare[merged.users] = median(spare + merged.users, own);
+        spare[merged.users] = dlt_median(spare + merged.users, own);
         merged.users++;
     }
     return add_correction(&merged, least_users, 0, partition, history);

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "learn/evolve.h"
+#include "learn/median.h"
 #include "learn/nnls.h"
 #include "learn/parallel.h"
 #include "learn/random.h"
@@ -241,13 +242,6 @@ static void resample(void *context, size_t index)
     free(row);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
 /* The 5th and 95th percentile of one number of the resampled models, at an offset within them. */
 static void range_of(const struct bootstrap *b, size_t count, size_t offset, double *values,
                      struct dlt_generic *low, struct dlt_generic *high)
@@ -256,7 +250,7 @@ static void range_of(const struct bootstrap *b, size_t count, size_t offset, dou
 
     for (size_t i = 0; i < count; i++)
         memcpy(&values[i], (const char *)&b->result[i] + offset, sizeof values[i]);
-    qsort(values, count, sizeof *values, by_value);
+    dlt_sort_values(values, count);
     memcpy((char *)low + offset, &values[margin], sizeof *values);
     memcpy((char *)high + offset, &values[count - 1 - margin], sizeof *values);
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "learn/median.h"
 #include "learn/nnls.h"
 #include "learn/parallel.h"
 
@@ -267,21 +268,6 @@ static size_t best_share(const struct fold *f)
     return best;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    double left = *(const double *)a, right = *(const double *)b;
-
-    return (left > right) - (left < right);
-}
-
-static double median(double *values, size_t count)
-{
-    if (count == 0)
-        return NAN;
-    qsort(values, count, sizeof *values, by_value);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
-
 /* What a user without this program does: the median slowdown of the same network elsewhere. */
 static double copied(const struct fold *f, size_t i, double *values)
 {
@@ -290,7 +276,7 @@ static double copied(const struct fold *f, size_t i, double *values)
     for (size_t j = 0; j < f->count; j++)
         if (f->run[j].network == f->run[i].network && group_of(f, j) != group_of(f, i))
             values[count++] = f->run[j].seconds / f->run[j].one_s;
-    return median(values, count) * f->run[i].one_s / f->run[i].seconds;
+    return dlt_median(values, count) * f->run[i].one_s / f->run[i].seconds;
 }
 
 static double mean_error(const double *ratio, size_t count)
@@ -383,7 +369,7 @@ static int score(struct fold *f, struct dlt_scaling_scores *scores, struct dlt_e
         if (isfinite(ratio[i]))
             spare[rings++] = fabs(log(ratio[i]));
     /* The median of |normal| is 0.6745 sigma; the mean's share keeps long tails in. */
-    scores->sigma = fmax(median(spare, rings) / 0.6745, 1.2533 * scores->chosen);
+    scores->sigma = fmax(dlt_median(spare, rings) / 0.6745, 1.2533 * scores->chosen);
     result = 0;
 out:
     free(ratio);
