@@ -51,8 +51,9 @@ static bool fresh(const struct stat *status, double age_s)
 {
     double age = difftime(time(NULL), status->st_mtime);
 
-    /* A file server may be a little ahead of this clock. */
-    return age >= -2 && age <= age_s;
+    /* A file server may be a little ahead of this clock. At 0 nothing is fresh, not even what was
+     * written within this second. */
+    return age_s > 0 && age >= -2 && age <= age_s;
 }
 
 bool dlt_cache_read(const char *key, double age_s, size_t limit, char **data, size_t *size)

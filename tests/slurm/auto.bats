@@ -23,38 +23,38 @@ priced() { # [SETTINGS]
 @test "run: the shortest run, where the user named none" {
     for mode in auto auto:run; do
         submit --gres=gpu:1 "$long" --dl-partition=$mode
-        [[ $(job_field "$job" Partition) == a100 ]]
+        in_partition a100
         says "partition set to a100"
         set_as_said
     done
     submit "${v100[@]}" "$long" --dl-partition=auto
-    [[ $(job_field "$job" Partition) == v100 ]]
+    in_partition v100
     says "-p v100 is left as it is"
 }
 
 @test "cost: the cheapest run, with its price" {
     submit --gres=gpu:1 "$long" --dl-partition=auto:cost
     # p100: 46:45 at 0.3 an hour is 0.234; v100: 23:33 at 1 is 0.393; a100: 6:09 at 10 is 1.03.
-    [[ $(job_field "$job" Partition) == p100 ]]
+    in_partition p100
     says "partition set to p100: the cheapest run, 0.234"
     set_as_said
     priced 'objective = "cost"; dl_partition = "auto";'
     submit --gres=gpu:1 "$long"
-    [[ $(job_field "$job" Partition) == p100 ]]
+    in_partition p100
     submit --gres=gpu:1 "$long" --dl-partition=off
-    [[ $(job_field "$job" Partition) == cpu1 ]]
+    in_partition cpu1
 }
 
 @test "cost without prices chooses nothing and says why" {
     conf
     submit --gres=gpu:1 "$long" --dl-partition=auto:cost
-    [[ $(job_field "$job" Partition) == cpu1 ]]
+    in_partition cpu1
     warns "no partition chosen: no partition has both a price in dltime.conf and an estimate"
 }
 
 @test "finish: only where the site lets Slurm be asked" {
     submit --gres=gpu:1 "$long" --dl-partition=auto:finish
-    [[ $(job_field "$job" Partition) == cpu1 ]]
+    in_partition cpu1
     warns "this site does not let Slurm be asked when a job would start"
 }
 
@@ -64,14 +64,14 @@ priced() { # [SETTINGS]
     scancel --user="$(id -un)"
     priced 'ask_start = true;'
     submitted sbatch --parsable --gres=gpu:1 "$long" --dl-partition=auto:finish --hold --wrap true
-    [[ $(job_field "$job" Partition) == a100 ]]
+    in_partition a100
     says "the job would end earliest there, in about 6 min"
     scancel "$job"
     blocker=$(sbatch --parsable -p a100 --gres=gpu:2 -t 60 -o /dev/null --wrap 'sleep 600')
     until [[ $(job_field "$blocker" JobState) == RUNNING ]]; do sleep 0.2; done
     submitted sbatch --parsable --gres=gpu:1 "$long" --dl-partition=auto:finish --hold --wrap true
     scancel "$blocker"
-    [[ $(job_field "$job" Partition) == v100 ]]
+    in_partition v100
     says "by what Slurm guesses of the queue"
     set_as_said
 }
@@ -104,7 +104,7 @@ priced() { # [SETTINGS]
     wait "$submission"
     grep -q "no partition chosen: Slurm did not say in time" err
     job=$(cat out)
-    [[ $(job_field "$job" Partition) == cpu1 ]]
+    in_partition cpu1
 }
 
 @test "a partition of mixed nodes is chosen by its slowest kind" {
@@ -113,8 +113,8 @@ priced() { # [SETTINGS]
         "$(site mixed a100 'gpus_per_node = 2; gpu_type = "a100";')" \
         "$(site mixed p100 'gpus_per_node = 2; gpu_type = "p100";')"
     submit --gres=gpu:1 "$long" --dl-partition=auto
-    [[ $(job_field "$job" Partition) == v100 ]]
+    in_partition v100
     submit --gres=gpu:a100:1 "$long" --dl-partition=auto
-    [[ $(job_field "$job" Partition) == mixed ]]
+    in_partition mixed
     slurm_reset
 }

@@ -76,7 +76,7 @@ setup() { plugin_setup; }
     scancel "$job"
     submit --gres=gpu:1 "$long" --time-min=1 --dl-partition=auto
     warns "partition left alone, because --time-min is given"
-    [[ $(job_field "$job" Partition) == cpu1 ]]
+    in_partition cpu1
     scontrol delete ReservationName=course
 }
 

@@ -83,7 +83,7 @@ fast() {
     submit -p fast --gres=gpu:1 "$long"
     set_as_said
     submit --gres=gpu:1 "$long" --dl-partition=auto
-    [[ $(job_field "$job" Partition) == v100 ]]
+    in_partition v100
 }
 
 @test "a hidden partition is not named, and serves those who know it" {
@@ -101,7 +101,7 @@ fast() {
     submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
     [[ $stderr != *"-p fast"* ]]
     submitted other sbatch --parsable --hold --gres=gpu:1 "$long" --dl-partition=auto --wrap true
-    [[ $(job_field "$job" Partition) == v100 ]]
+    in_partition v100
 }
 
 @test "AllowAccounts: recommended to those accounts alone" {
@@ -122,9 +122,9 @@ fast() {
     submit "${v100[@]}" -A guests "$long"
     [[ $stderr != *"-p fast"* ]]
     submit --gres=gpu:1 "$long" --dl-partition=auto
-    [[ $(job_field "$job" Partition) == v100 ]]
+    in_partition v100
     submit --gres=gpu:1 -A physics "$long" --dl-partition=auto
-    [[ $(job_field "$job" Partition) == fast ]]
+    in_partition fast
 }
 
 @test "beside --constraint and --nodelist no other partition is recommended" {

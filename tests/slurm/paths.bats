@@ -191,7 +191,7 @@ END
     [[ $(job_field "$job" TimeLimit) == 00:03:00 ]]
     SBATCH_PARTITION=p100 submit --gres=gpu:1 "$long" --dl-partition=auto
     says "-p p100 is left as it is"
-    [[ $(job_field "$job" Partition) == p100 ]]
+    in_partition p100
     run --separate-stderr env SLURM_TIMELIMIT=3 srun "${v100[@]}" "$long" sh -c 'squeue -h -j $SLURM_JOB_ID -o %l'
     [[ $output == 3:00 ]]
     run --separate-stderr env SALLOC_TIMELIMIT=3 salloc "${v100[@]}" "$long" sh -c 'squeue -h -j $SLURM_JOB_ID -o %l'

@@ -129,6 +129,13 @@ warned_once() {
     [[ $(grep -c '^dltime: ' <<<"$stderr") == 1 ]] && [[ $stderr == *"dltime: warning: "*"$1"* ]]
 }
 
+# in_partition NAME: where the job went; what was said is shown where it is another.
+in_partition() {
+    local partition
+    partition=$(job_field "$job" Partition)
+    [[ $partition == "$1" ]] || { echo "in $partition: $stderr"; return 1; }
+}
+
 # says TEXT: on stderr, shown where it is not.
 says() {
     [[ $stderr == *"$1"* ]] || { echo "$stderr"; return 1; }

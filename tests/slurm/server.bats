@@ -48,10 +48,10 @@ setup() {
 
 @test "job_submit: a short training without -p is rerouted" {
     submit --gres=gpu:1 "$long"
-    [[ $(job_field "$job" Partition) == cpu1 ]]
+    in_partition cpu1
     conf 'default_candidates = "a100";'
     submit --gres=gpu:1 "$long"
-    [[ $(job_field "$job" Partition) == short ]]
+    in_partition short
     set_as_said
 }
 
