@@ -11,6 +11,8 @@ setup_file() {
     plugin_start || return 1
     cp "$SLURM_DEV_ROOT/etc/job_submit.lua" kept.lua
     cp "$source_dir/etc/examples/job_submit.lua" "$SLURM_DEV_ROOT/etc/job_submit.lua"
+    # Read again only where it is newer, in seconds, than the controller's start.
+    touch -d '2 seconds' "$SLURM_DEV_ROOT/etc/job_submit.lua"
     slurm_add "PartitionName=short Nodes=a100-1 MaxTime=7-00:00:00"
 }
 teardown_file() { plugin_stop; }
