@@ -10,13 +10,14 @@
 #include "sampler_draw.h"
 #include "sampler_networks.h"
 
-enum { MOST_TURNS = 64, ATTEMPTS = 64 };
+enum { MOST_TURNS = 128, ATTEMPTS = 64 };
 
 #define TWO_PASSES {DLT_FORWARD, DLT_BACKWARD_DATA}, 2
 #define WHOLE      {DLT_FORWARD, DLT_BACKWARD}, 2
 #define WEIGHTED   {DLT_FORWARD, DLT_BACKWARD_DATA, DLT_BACKWARD_WEIGHT}, 3
 
-/* One operator: its share of the samples, its passes, and its log-uniform draw. */
+/* One operator: its share of the samples, its passes, and its log-uniform draw. Those that few
+ * networks have get half a share. */
 static const struct row {
     const char *kind;
     int weight;
@@ -24,25 +25,35 @@ static const struct row {
     int pass_count;
     void (*draw)(struct dlt_record *record, uint64_t *random);
 } rows[] = {
-    {"conv2d", 9, WEIGHTED, bench_draw_convolution},
-    {"dense", 4, WEIGHTED, bench_draw_dense},
-    {"batch_norm", 3, WHOLE, bench_draw_batch_norm},
-    {"elementwise", 5, TWO_PASSES, bench_draw_elementwise},
-    {"max_pool2d", 2, TWO_PASSES, bench_draw_pool},
-    {"avg_pool2d", 1, TWO_PASSES, bench_draw_pool},
-    {"optimizer_update", 2, {DLT_UPDATE}, 1, bench_draw_update},
-    {"softmax", 1, TWO_PASSES, bench_draw_rows},
-    {"layer_norm", 1, WHOLE, bench_draw_rows},
-    {"bmm", 1, WHOLE, bench_draw_bmm},
-    {"conv_transpose2d", 1, WEIGHTED, bench_draw_transposed},
-    {"group_norm", 1, WHOLE, bench_draw_group_norm},
-    {"rms_norm", 1, WHOLE, bench_draw_rows},
-    {"embedding", 1, WHOLE, bench_draw_embedding},
-    {"scaled_dot_product_attention", 1, WHOLE, bench_draw_attention},
-    {"lstm", 1, WHOLE, bench_draw_recurrent},
-    {"gru", 1, WHOLE, bench_draw_recurrent},
-    {"reduction", 1, TWO_PASSES, bench_draw_rows},
-    {"cross_entropy", 1, TWO_PASSES, bench_draw_rows},
+    {"conv2d", 20, WEIGHTED, bench_draw_convolution},
+    {"dense", 8, WEIGHTED, bench_draw_dense},
+    {"batch_norm", 6, WHOLE, bench_draw_batch_norm},
+    {"elementwise", 10, TWO_PASSES, bench_draw_elementwise},
+    {"max_pool2d", 4, TWO_PASSES, bench_draw_pool},
+    {"avg_pool2d", 2, TWO_PASSES, bench_draw_pool},
+    {"optimizer_update", 4, {DLT_UPDATE}, 1, bench_draw_update},
+    {"softmax", 2, TWO_PASSES, bench_draw_rows},
+    {"layer_norm", 2, WHOLE, bench_draw_rows},
+    {"bmm", 2, WHOLE, bench_draw_bmm},
+    {"conv_transpose2d", 2, WEIGHTED, bench_draw_transposed},
+    {"group_norm", 2, WHOLE, bench_draw_group_norm},
+    {"rms_norm", 2, WHOLE, bench_draw_rows},
+    {"embedding", 2, WHOLE, bench_draw_embedding},
+    {"scaled_dot_product_attention", 2, WHOLE, bench_draw_attention},
+    {"lstm", 2, WHOLE, bench_draw_recurrent},
+    {"gru", 2, WHOLE, bench_draw_recurrent},
+    {"rnn", 2, WHOLE, bench_draw_recurrent},
+    {"reduction", 2, TWO_PASSES, bench_draw_rows},
+    {"cross_entropy", 2, TWO_PASSES, bench_draw_rows},
+    {"upsample", 2, TWO_PASSES, bench_draw_upsample},
+    {"conv1d", 2, WEIGHTED, bench_draw_convolution},
+    {"conv3d", 2, WEIGHTED, bench_draw_convolution},
+    {"conv_transpose1d", 1, WEIGHTED, bench_draw_transposed},
+    {"conv_transpose3d", 1, WEIGHTED, bench_draw_transposed},
+    {"max_pool1d", 1, TWO_PASSES, bench_draw_pool},
+    {"max_pool3d", 1, TWO_PASSES, bench_draw_pool},
+    {"avg_pool1d", 1, TWO_PASSES, bench_draw_pool},
+    {"avg_pool3d", 1, TWO_PASSES, bench_draw_pool},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -34,6 +34,14 @@ static void square(struct dlt_record *record, int64_t size, int64_t kernel, int6
     }
 }
 
+/* A side of `to` in two dimensions: about as many points in three, and 32 times it in one. */
+static int64_t side(const struct dlt_record *record, uint64_t *random, int64_t from, int64_t to)
+{
+    if (record->kind->dims == 1)
+        return bench_random_log(random, 2 * from, 32 * to);
+    return bench_random_log(random, from, record->kind->dims == 3 ? to / 4 : to);
+}
+
 void bench_draw_convolution(struct dlt_record *record, uint64_t *random)
 {
     static const int64_t kernels[] = {1, 1, 1, 3, 3, 3, 3, 5, 5, 7};
@@ -48,7 +56,7 @@ void bench_draw_convolution(struct dlt_record *record, uint64_t *random)
     s->in_channels = channels(random, 1, 512);
     s->out_channels = channels(random, 4, 512);
     s->bias = bench_random_below(random, 3) == 0;
-    square(record, bench_random_log(random, 4, 128), kernel, stride, padding, dilation);
+    square(record, side(record, random, 4, 128), kernel, stride, padding, dilation);
     if (kernel > 1 && bench_random_below(random, 8) == 0) {
         s->groups = s->out_channels = s->in_channels;
     } else if (bench_random_below(random, 16) == 0) {
@@ -82,14 +90,14 @@ void bench_draw_pool(struct dlt_record *record, uint64_t *random)
 {
     struct dlt_spatial *s = &record->u.spatial;
     int64_t kernel = 2 + bench_random_below(random, 2);
-    int64_t size = bench_random_log(random, 4, 112);
+    int64_t size = side(record, random, 4, 112);
 
     s->batch = bench_random_log(random, 1, 128);
     s->in_channels = channels(random, 1, 512);
     square(record, size, kernel, bench_random_below(random, 4) > 0 ? 2 : 1,
            kernel == 3 ? bench_random_below(random, 2) : 0, 1);
     /* The mean over the whole image. */
-    if (strcmp(record->kind->name, "avg_pool2d") == 0 && bench_random_below(random, 2) == 0)
+    if (strncmp(record->kind->name, "avg_pool", 8) == 0 && bench_random_below(random, 2) == 0)
         square(record, size < 32 ? size : 7, size < 32 ? size : 7, 1, 0, 1);
 }
 
@@ -108,6 +116,20 @@ void bench_draw_rows(struct dlt_record *record, uint64_t *random)
 {
     record->u.rowwise.rows = bench_random_log(random, 1, 16384);
     record->u.rowwise.columns = channels(random, 8, 4096);
+}
+
+/* Images twice or four times as wide, as decoders and pyramids make them. */
+void bench_draw_upsample(struct dlt_record *record, uint64_t *random)
+{
+    static const int64_t modes[] = {DLT_NEAREST, DLT_BILINEAR};
+    struct dlt_rowwise *r = &record->u.rowwise;
+    int64_t from = bench_random_log(random, 4, 128);
+    int64_t to = from * (bench_random_below(random, 4) > 0 ? 2 : 4);
+
+    r->function = pick(random, modes, 2);
+    r->rows = bench_random_log(random, 8, 16384);
+    r->operands = from * from;
+    r->columns = to * to;
 }
 
 void bench_draw_elementwise(struct dlt_record *record, uint64_t *random)
@@ -150,7 +172,7 @@ void bench_draw_transposed(struct dlt_record *record, uint64_t *random)
     s->in_channels = channels(random, 4, 512);
     s->out_channels = channels(random, 1, 512);
     s->bias = bench_random_below(random, 2);
-    square(record, bench_random_log(random, 2, 64), kernel, 1 + (kernel > 1 ? 1 : 0),
+    square(record, side(record, random, 2, 64), kernel, 1 + (kernel > 1 ? 1 : 0),
            kernel > 2 ? 1 : 0, 1);
 }
 

@@ -12,6 +12,7 @@ void bench_draw_bmm(struct dlt_record *record, uint64_t *random);
 void bench_draw_pool(struct dlt_record *record, uint64_t *random);
 void bench_draw_batch_norm(struct dlt_record *record, uint64_t *random);
 void bench_draw_rows(struct dlt_record *record, uint64_t *random);
+void bench_draw_upsample(struct dlt_record *record, uint64_t *random);
 void bench_draw_elementwise(struct dlt_record *record, uint64_t *random);
 void bench_draw_update(struct dlt_record *record, uint64_t *random);
 void bench_draw_transposed(struct dlt_record *record, uint64_t *random);

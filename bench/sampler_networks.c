@@ -207,6 +207,23 @@ static void change_channels(struct dlt_record *record, uint64_t *random)
         s->groups = s->out_channels = s->in_channels;
 }
 
+/* Columns of another length; an upsampling's images of another size, as many times as wide. */
+static void change_columns(struct dlt_record *record, uint64_t *random)
+{
+    struct dlt_rowwise *r = &record->u.rowwise;
+    double ratio = sqrt((double)r->columns / (double)r->operands);
+    int64_t side;
+
+    if (strcmp(record->kind->name, "upsample") != 0) {
+        r->columns = scaled(r->columns, -3, 0.5, random);
+        return;
+    }
+    side = scaled((int64_t)sqrt((double)r->operands), -1.5, 0.5, random);
+    r->operands = side * side;
+    side = (int64_t)(ratio * (double)side + 0.5);
+    r->columns = side * side;
+}
+
 static void change(struct dlt_record *record, uint64_t *random)
 {
     bool sizes = bench_random_below(random, 2) == 0, widths = bench_random_below(random, 2) == 0;
@@ -242,7 +259,7 @@ static void change(struct dlt_record *record, uint64_t *random)
         break;
     case BENCH_ROWWISE:
         if (sizes)
-            record->u.rowwise.columns = scaled(record->u.rowwise.columns, -3, 0.5, random);
+            change_columns(record, random);
         if (widths)
             record->u.rowwise.rows = scaled(record->u.rowwise.rows, -1, 1, random);
     }
