@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -176,12 +178,23 @@ static double cgroup_free(void)
     return least;
 }
 
+/* Of what `ulimit -v` leaves. */
+static double limit_free(void)
+{
+    double used = 1024 * number_in("/proc/self/status", "VmSize:");
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+        return INFINITY;
+    return fmax(0, (double)limit.rlim_cur - used);
+}
+
 double bench_memory_free(void)
 {
     double machine = 1024 * number_in("/proc/meminfo", "MemAvailable:");
     double cgroup = cgroup_free();
 
-    return cgroup > 0 && cgroup < machine ? cgroup : machine;
+    return fmin(limit_free(), cgroup > 0 && cgroup < machine ? cgroup : machine);
 }
 
 static double default_memory(const struct dlbench_backend *backend,

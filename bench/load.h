@@ -46,7 +46,8 @@ void bench_session_close(struct bench_session *session);
 /* ", 2 threads" for a screen's first line; "" on a device of its own. */
 const char *bench_threads_text(int threads, char buffer[32]);
 
-/* Bytes of memory that this process may still take: the machine's, or the cgroup's limit. */
+/* Bytes of memory that this process may still take: the machine's, or what the cgroup's limit or
+ * that of the address space (ulimit -v) leaves. */
 double bench_memory_free(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "network_build.h"
 
 double bench_learning_rate(enum dlt_optimizer optimizer)
@@ -207,10 +208,29 @@ static int lower(struct bench_network *n, const struct dlt_model *model, int64_t
     return BENCH_OK;
 }
 
-int bench_network_create(const struct dlbench_backend *backend, struct bench_context *context,
-                         const struct dlt_model *model, int64_t batch, int threads,
-                         struct bench_network **network, struct dlt_error *error)
+/* Each trained parameter has a weight, a gradient and the optimizer's states. */
+static int check_memory(const struct bench_network *n, double memory_bytes, struct dlt_error *error)
 {
+    const struct dlt_record *update = &n->plan->update;
+    double elements = update->kind ? (double)update->u.update.elements : 0;
+    double bytes = 4 * elements * (2 + dlt_optimizer_states(n->training.optimizer));
+    char needed[32], given[32];
+
+    if (bytes <= memory_bytes)
+        return BENCH_OK;
+    dlt_fail(error,
+             "weights, gradients and states of %s take %s, and there are %s: say optimizer=sgd, or "
+             "run a smaller network",
+             dlt_optimizer_names[n->training.optimizer], dlt_text_from_bytes(needed, bytes),
+             dlt_text_from_bytes(given, memory_bytes));
+    return BENCH_NO_MEMORY;
+}
+
+int bench_network_create(const struct bench_session *session, const struct dlt_model *model,
+                         int64_t batch, struct bench_network **network, struct dlt_error *error)
+{
+    const struct dlbench_backend *backend = session->backend;
+    struct bench_context *context = session->context;
     struct bench_network *n = calloc(1, sizeof *n);
     int status;
 
@@ -218,7 +238,9 @@ int bench_network_create(const struct dlbench_backend *backend, struct bench_con
         return dlt_fail_memory(error);
     n->backend = backend;
     n->context = context;
-    status = lower(n, model, batch, threads, error);
+    status = lower(n, model, batch, session->threads, error);
+    if (status == BENCH_OK)
+        status = check_memory(n, session->memory_bytes, error);
     if (status == BENCH_OK) {
         n->tensor = calloc(n->graph->tensor_count + 1, sizeof(struct bench_tensor *));
         n->node_layer = calloc(n->graph->node_count + 1, sizeof(struct bench_layer *));

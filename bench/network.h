@@ -4,21 +4,21 @@
 #ifndef DLBENCH_NETWORK_H
 #define DLBENCH_NETWORK_H
 
-#include "backend.h"
 #include "graph/model.h"
+#include "load.h"
 
 struct bench_network;
 
 /*
  * Builds the layers of a training step (forward, cross-entropy on every output, backward, update)
- * in the backend's context, which has to be empty. model, graph and plan of the network stay owned
+ * in the session's context, which has to be empty. model, graph and plan of the network stay owned
  * by it. The model's precision has to be float32.
  * Token ids are random, masks random numbers. Returns an enum bench_status; the sentence names the
- * layer.
+ * layer. A network whose weights, gradients and optimizer states alone are more than the session
+ * may take is refused before anything is allocated.
  */
-int bench_network_create(const struct dlbench_backend *backend, struct bench_context *context,
-                         const struct dlt_model *model, int64_t batch, int threads,
-                         struct bench_network **network, struct dlt_error *error);
+int bench_network_create(const struct bench_session *session, const struct dlt_model *model,
+                         int64_t batch, struct bench_network **network, struct dlt_error *error);
 /* Frees the network and resets the context. */
 void bench_network_destroy(struct bench_network *network);
 

@@ -273,8 +273,7 @@ static int run_job(const struct request *request, struct bench_session *session,
     struct dlt_run run;
     int status = 0;
 
-    if (bench_network_create(session->backend, session->context, job->model, job->batch,
-                             session->threads, &network, error))
+    if (bench_network_create(session, job->model, job->batch, &network, error))
         return dlt_fail_in(error, "%s: ", job->spec);
     bench_progress_start(&progress, "network", bench_now(), 0, (double)job->steps,
                          request->common.quiet);

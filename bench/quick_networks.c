@@ -43,13 +43,14 @@ static bool has_run(const char *path, const char *spec)
     return found;
 }
 
-/* Waits for the child; a signal that asked this process to end asks the child, too. Looked for
- * again and again: one that comes right before a wait would not end it. */
-static void wait_for(pid_t child)
+/* Waits for the child, and returns its status as waitpid() does; a signal that asked this process
+ * to end asks the child, too. Looked for again and again: one that comes right before a wait would
+ * not end it. */
+static int wait_for(pid_t child)
 {
     const struct timespec moment = {0, 20000000};
     bool told = false;
-    int status;
+    int status = 0;
     pid_t waited;
 
     while ((waited = waitpid(child, &status, WNOHANG)) == 0 || (waited < 0 && errno == EINTR)) {
@@ -57,6 +58,21 @@ static void wait_for(pid_t child)
             told = kill(child, SIGTERM) == 0;
         nanosleep(&moment, NULL);
     }
+    return status;
+}
+
+/* What the child's end means. Why it did not run its network it has said itself; one that was
+ * killed has said nothing, and may be run again. */
+static int judge(const char *spec, int status, struct dlt_error *error)
+{
+    if (bench_signals_seen() || status == 0)
+        return 0;
+    if (WIFSIGNALED(status))
+        return dlt_fail(error,
+                        "%s: dlbench network was ended by a signal: %s; --resume tries again", spec,
+                        strsignal(WTERMSIG(status)));
+    fprintf(stderr, "dlbench run: %s is left out\n", spec);
+    return 0;
 }
 
 static int train(const struct bench_quick_networks *networks, const char *spec, const char *path,
@@ -85,8 +101,7 @@ static int train(const struct bench_quick_networks *networks, const char *spec, 
     failure = posix_spawn(&child, program, NULL, NULL, argv, environ);
     if (failure)
         return dlt_fail(error, "%s: %s", program, strerror(failure));
-    wait_for(child);
-    return 0;
+    return judge(spec, wait_for(child), error);
 }
 
 int bench_quick_networks_run(const struct bench_quick_networks *networks, struct dlt_error *error)

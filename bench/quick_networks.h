@@ -22,7 +22,7 @@ bool bench_quick_networks_path(const char *output, char *path, size_t size);
 /*
  * Runs `dlbench network` for those that the runs' file does not have yet, and waits for it. A
  * network that the backend cannot run is said and passed over. SIGINT and SIGTERM that this process
- * gets are handed on. Returns -1 where it cannot be started.
+ * gets are handed on. Returns -1 where it cannot be started, or is killed.
  */
 int bench_quick_networks_run(const struct bench_quick_networks *networks, struct dlt_error *error);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,7 +146,35 @@ static void runs_lie_beside_the_measurements(void **state)
     assert_false(bench_quick_networks_path("rows", path, 8));
 }
 
-int main(void)
+/* A quick run starts its own program for each network: here that is this one, which ends as the
+ * backend's name says. */
+static int as_child(const char *backend)
+{
+    if (strcmp(backend, "killed") == 0)
+        raise(SIGKILL);
+    return strcmp(backend, "refuses") == 0;
+}
+
+static void a_network_that_is_refused_is_left_out_and_one_that_is_killed_is_not(void **state)
+{
+    struct bench_quick_networks networks = {
+        .peak = 1e11, .output = "/nonexistent/rows.jsonl", .quiet = true};
+    static struct bench_cpus cpus;
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(bench_cpus_find(0, &cpus, &error), 0);
+    networks.cpus = &cpus;
+    networks.backend = "runs";
+    assert_int_equal(bench_quick_networks_run(&networks, &error), 0);
+    networks.backend = "refuses";
+    assert_int_equal(bench_quick_networks_run(&networks, &error), 0);
+    networks.backend = "killed";
+    assert_int_equal(bench_quick_networks_run(&networks, &error), -1);
+    assert_non_null(strstr(error.text, "dlbench network was ended by a signal: Killed"));
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_shipped_list_fits_the_device_and_covers_what_networks_need),
@@ -154,7 +183,12 @@ int main(void)
         cmocka_unit_test(a_configuration_too_large_for_the_device_is_made_smaller),
         cmocka_unit_test(a_wrong_line_is_named),
         cmocka_unit_test(runs_lie_beside_the_measurements),
+        cmocka_unit_test(a_network_that_is_refused_is_left_out_and_one_that_is_killed_is_not),
     };
+
+    /* network SPEC --backend NAME ... */
+    if (argc > 4 && strcmp(argv[1], "network") == 0)
+        return as_child(argv[4]);
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
