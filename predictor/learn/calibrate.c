@@ -46,42 +46,14 @@ void dlt_hold_out(const struct dlt_build *build, const struct dlt_rows *rows,
     for (size_t r = 0; r < rows->count; r++) {
         const struct dlt_record *record = &rows->row[r]->record;
         struct dlt_held_out *h = &held_out[r];
+        double apart;
 
         h->seconds = rows->row[r]->seconds;
         h->cost_s = dlt_section_cost(&section, record);
-        h->ratio = dlt_section_ratio(&section, rows->device, record, h->cost_s);
+        h->ratio = dlt_section_ratio(&section, rows->device, record, h->cost_s, &apart);
         h->distance = dlt_section_distance(&section, record, &h->outside);
-        dlt_section_sigma_terms(&section, record, h->cost_s, h->distance, h->terms);
+        dlt_section_sigma_terms(&section, record, h->cost_s, h->distance, apart, h->terms);
     }
-}
-
-/* Least squares of ln|residual| on the terms, with slopes drawn towards zero. */
-static void fit_terms(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
-                      const double *size)
-{
-    const double ridge = 10; /* rows that say: no slope */
-    double gram[DLT_SIGMA_TERMS * DLT_SIGMA_TERMS] = {0}, right[DLT_SIGMA_TERMS] = {0};
-    double factor[DLT_SIGMA_TERMS * DLT_SIGMA_TERMS], mean = 0;
-    size_t all[DLT_SIGMA_TERMS];
-
-    for (size_t r = 0; r < count; r++)
-        mean += log(size[r]) / (double)count;
-    for (size_t r = 0; r < count; r++)
-        for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
-            right[i] += h[r].terms[i] * (log(size[r]) - mean);
-            for (int j = 0; j < DLT_SIGMA_TERMS; j++)
-                gram[i * DLT_SIGMA_TERMS + j] += h[r].terms[i] * h[r].terms[j];
-        }
-    for (size_t i = 0; i < DLT_SIGMA_TERMS; i++) {
-        all[i] = i;
-        gram[i * DLT_SIGMA_TERMS + i] += i ? ridge : 1e-9;
-        b->model.sigma[i] = 0;
-    }
-    if (dlt_cholesky_solve(gram, DLT_SIGMA_TERMS, all, DLT_SIGMA_TERMS, right, factor,
-                           b->model.sigma))
-        for (int i = 0; i < DLT_SIGMA_TERMS; i++)
-            b->model.sigma[i] = 0;
-    b->model.sigma[0] += mean;
 }
 
 static double line(const struct dlt_build *b, const double terms[DLT_SIGMA_TERMS])
@@ -93,22 +65,115 @@ static double line(const struct dlt_build *b, const double terms[DLT_SIGMA_TERMS
     return exp(sum);
 }
 
-static void fit_sigma(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
-                      double *scratch)
+/* Slope and curvature of sum(ln s + |residual| / s), ln s = sigma . terms, with slopes drawn
+ * towards zero; right: the slope's negative. */
+static void slope_and_curvature(const struct dlt_build *b, const struct dlt_held_out *h,
+                                size_t count, const double *size, double *gram, double *right)
 {
-    /* Few residuals say little about their spread: as Student's t does for a mean. */
-    double thin = sqrt(1 + 4 / (double)count);
-    double middle, scale;
+    const double ridge = 10; /* rows that say: no slope */
 
-    fit_terms(b, h, count, scratch);
+    for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
+        right[i] = i ? -ridge * b->model.sigma[i] : 0;
+        for (int j = 0; j < DLT_SIGMA_TERMS; j++)
+            gram[i * DLT_SIGMA_TERMS + j] = i != j ? 0 : i ? ridge : 1e-9;
+    }
+    for (size_t r = 0; r < count; r++) {
+        double scaled = fmin(size[r] / line(b, h[r].terms), 1e6);
+
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
+            right[i] += h[r].terms[i] * (scaled - 1);
+            for (int j = 0; j < DLT_SIGMA_TERMS; j++)
+                gram[i * DLT_SIGMA_TERMS + j] += scaled * h[r].terms[i] * h[r].terms[j];
+        }
+    }
+}
+
+/*
+ * The line of Laplace's distribution that is likeliest to give these residuals, by Newton's steps:
+ * large residuals tell more of the tails than they would in a line through their logarithms.
+ */
+static void fit_terms(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
+                      const double *size)
+{
+    enum { STEPS = 25 };
+    const double most = 1; /* of a step: beyond, the quadratic is no guide */
+    double gram[DLT_SIGMA_TERMS * DLT_SIGMA_TERMS], factor[DLT_SIGMA_TERMS * DLT_SIGMA_TERMS];
+    double right[DLT_SIGMA_TERMS], step[DLT_SIGMA_TERMS], mean = 0;
+    size_t all[DLT_SIGMA_TERMS];
+
     for (size_t r = 0; r < count; r++)
-        scratch[count + r] = line(b, h[r].terms);
-    middle = conformal_quantile(scratch + count, count, 0.5);
+        mean += size[r] / (double)count;
+    for (size_t i = 0; i < DLT_SIGMA_TERMS; i++) {
+        all[i] = i;
+        b->model.sigma[i] = i ? 0 : log(mean);
+    }
+    for (int s = 0; s < STEPS; s++) {
+        double largest = most;
+
+        slope_and_curvature(b, h, count, size, gram, right);
+        if (dlt_cholesky_solve(gram, DLT_SIGMA_TERMS, all, DLT_SIGMA_TERMS, right, factor, step))
+            return;
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+            largest = fmax(largest, fabs(step[i]));
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+            b->model.sigma[i] += step[i] * most / largest;
+    }
+}
+
+/* The range around the middle of what the line says. */
+static void limit(struct dlt_build *b, const struct dlt_held_out *h, size_t count, double *scratch)
+{
+    double middle;
+
+    for (size_t r = 0; r < count; r++)
+        scratch[r] = line(b, h[r].terms);
+    middle = conformal_quantile(scratch, count, 0.5);
     b->model.sigma_low = middle / 4;
     b->model.sigma_high = middle * 6;
-    for (size_t r = 0; r < count; r++)
-        scratch[r] /= fmin(fmax(line(b, h[r].terms), b->model.sigma_low), b->model.sigma_high);
-    scale = thin * conformal_quantile(scratch, count, 0.9) / central90;
+}
+
+/* Residuals from row `from` on in units of the line. */
+static void scale_down(const struct dlt_build *b, const struct dlt_held_out *h, size_t from,
+                       size_t to, const double *size, double *scaled)
+{
+    for (size_t r = from; r < to; r++)
+        scaled[r] =
+            size[r] / fmin(fmax(line(b, h[r].terms), b->model.sigma_low), b->model.sigma_high);
+}
+
+/* What to multiply the line by: from residuals in units of a line that the other half of the rows
+ * gave, since its own rows flatter it. The rows are shuffled. */
+static double conformal_scale(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
+                              const double *size, double *scratch)
+{
+    const size_t least = 40; /* rows; half of fewer would tell nothing */
+    size_t half = count / 2;
+
+    if (count < least) {
+        scale_down(b, h, 0, count, size, scratch);
+    } else {
+        fit_terms(b, h + half, count - half, size + half);
+        limit(b, h, count, scratch + count);
+        scale_down(b, h, 0, half, size, scratch);
+        fit_terms(b, h, half, size);
+        limit(b, h, count, scratch + count);
+        scale_down(b, h, half, count, size, scratch);
+    }
+    return conformal_quantile(scratch, count, 0.9) / central90;
+}
+
+/* scratch: room for 2 x count. */
+static void fit_sigma(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
+                      const double *size, double *scratch)
+{
+    /* Few residuals say little about their spread: as Student's t does for a mean. */
+    double scale = sqrt(1 + 4 / (double)count);
+
+    fit_terms(b, h, count, size);
+    limit(b, h, count, scratch);
+    scale *= conformal_scale(b, h, count, size, scratch);
+    fit_terms(b, h, count, size);
+    limit(b, h, count, scratch);
     b->model.sigma[0] += log(scale);
     b->model.sigma_low = fmin(b->model.sigma_low * scale, most_sigma);
     b->model.sigma_high = fmin(b->model.sigma_high * scale, most_sigma);
@@ -140,7 +205,7 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
                   struct dlt_accuracy *accuracy)
 {
     const double least_residual = 1e-4;
-    double *scratch = malloc((2 * count + 1) * sizeof *scratch);
+    double *scratch = malloc((3 * count + 1) * sizeof *scratch);
     struct dlt_section section;
 
     if (!scratch)
@@ -158,7 +223,7 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
     section = dlt_build_section(b);
     for (size_t r = 0; r < count; r++)
         scratch[r] = fmax(fabs(residual(&section, &h[r])), least_residual);
-    fit_sigma(b, h, count, scratch);
+    fit_sigma(b, h, count, scratch, scratch + count);
     section = dlt_build_section(b);
     score(&section, h, count, scratch, accuracy);
     free(scratch);

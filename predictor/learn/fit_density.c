@@ -62,8 +62,8 @@ int dlt_fit_density(struct dlt_build *b, const struct dlt_rows *rows, struct dlt
         for (uint32_t a = 0; a < b->model.axes; a++) {
             double z = (c.value[a] - (double)b->axis_mean[a]) * (double)b->axis_scale[a];
 
-            z = fmin(fmax(z, -15), 15);
-            b->neighbour[a * count + n] = (int16_t)lrint(z * DLT_NEIGHBOUR_UNIT);
+            z = fmin(fmax(z * DLT_NEIGHBOUR_UNIT, -127), 127);
+            b->neighbour[a * count + n] = (int8_t)lrint(z);
         }
     }
     b->model.neighbours = (uint32_t)count;

@@ -284,6 +284,19 @@ static void take_forest(struct dlt_build *b, struct ensemble *e, double weight)
     b->model.tree_weight = weight;
 }
 
+/* The networks themselves, without the level, which is 0 for all who ask. */
+static int take_networks(struct dlt_build *b, const struct ensemble *e)
+{
+    struct dlt_network network = e->network;
+    size_t members = (size_t)e->settings->members, first = e->inputs * (size_t)network.width[1];
+
+    network.width[0] = (int)e->inputs;
+    for (size_t m = 0; e->told && m < members; m++)
+        memmove(e->parameter[m] + first, e->parameter[m] + first + network.width[1],
+                (dlt_network_parameters(&network) - first) * sizeof(float));
+    return dlt_build_networks(b, &network, e->parameter, members);
+}
+
 static int fit(struct dlt_build *b, const struct dlt_rows *rows, const struct dlt_rows *validation,
                struct ensemble *e)
 {
@@ -306,6 +319,8 @@ static int fit(struct dlt_build *b, const struct dlt_rows *rows, const struct dl
         student.width[0] = student.width[1] = 64;
         student.width[2] = 32;
     }
+    if (weight == 0 && s->kept)
+        return take_networks(b, e);
     return weight < 1 ? dlt_fit_student(b, rows, e->x, &student) : 0;
 }
 
@@ -322,7 +337,7 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
     if (e && weight && !dlt_fit_features(b, rows, NULL, &x, &y)) {
         e->settings = settings;
         e->network =
-            (struct dlt_network){.layers = 4, .width = {(int)b->model.inputs, 128, 128, 64, 1}};
+            (struct dlt_network){.layers = 4, .width = {(int)b->model.inputs, 112, 112, 56, 1}};
         e->x = x;
         e->y = y;
         e->weight = weight;

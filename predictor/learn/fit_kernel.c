@@ -109,7 +109,8 @@ static int fit(struct dlt_build *b, struct process *p, const float *x)
         return -1;
     for (size_t i = 0; i < p->n; i++)
         b->parameter[i] = (float)p->best_weight[i];
-    memcpy(b->point, x, p->n * width * sizeof *x);
+    for (size_t i = 0; i < p->n * width; i++)
+        b->point[i] = (int16_t)lrintf(x[i] * DLT_POINT_UNIT);
     b->model.ratio = DLT_RATIO_KERNEL;
     b->model.points = (uint32_t)p->n;
     b->model.kernel_length = length;

@@ -34,7 +34,8 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                                       const struct dlt_rows *rows)
 {
     bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
-    struct dlt_ensemble_settings e = {.members = convolution ? 6 : 4,
+    struct dlt_ensemble_settings e = {.members = 4,
+                                      .kept = convolution,
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
@@ -169,7 +170,7 @@ static const struct dlt_row **shuffled(const struct dlt_rows *rows,
 /* Kept aside to choose and to calibrate by: enough for a quantile, few enough not to be missed. */
 static size_t rows_aside(size_t rows)
 {
-    size_t share = rows / 24, least = 600;
+    size_t share = rows / 20, least = 600;
 
     return share > least ? share : least < rows / 8 ? least : rows / 8;
 }

@@ -44,7 +44,7 @@ static size_t fill_in(const struct dlt_build *b, const struct dlt_rows *rows, co
 
 static int train(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
                  const struct dlt_student *s, const struct dlt_network *network, float *wide,
-                 float *target, float *weight, size_t most)
+                 float *target, float *weight, size_t most, float *parameter)
 {
     struct dlt_mlp_settings settings = {.epochs = s->epochs,
                                         .batch = 64,
@@ -61,7 +61,7 @@ static int train(struct dlt_build *b, const struct dlt_rows *rows, const float *
     count = fill_in(b, rows, x, most, &random, wide, weight);
     if (s->teach(s->context, wide, count, target))
         return -1;
-    return dlt_mlp_train(network, wide, target, weight, count, &settings, b->parameter);
+    return dlt_mlp_train(network, wide, target, weight, count, &settings, parameter);
 }
 
 int dlt_fit_student(struct dlt_build *b, const struct dlt_rows *rows, const float *x,
@@ -73,16 +73,14 @@ int dlt_fit_student(struct dlt_build *b, const struct dlt_rows *rows, const floa
     float *wide = malloc((most * b->model.inputs + 1) * sizeof *wide);
     float *target = malloc((most + 1) * sizeof *target);
     float *weight = malloc((most + 1) * sizeof *weight);
+    float *parameter = malloc(dlt_network_parameters(&network) * sizeof *parameter);
     int result = -1;
 
-    free(b->parameter);
-    b->parameter = malloc(dlt_network_parameters(&network) * sizeof *b->parameter);
-    if (wide && target && weight && b->parameter)
-        result = train(b, rows, x, s, &network, wide, target, weight, most);
-    b->model.ratio = DLT_RATIO_NETWORK;
-    b->model.layers = (uint32_t)network.layers;
-    for (int l = 0; l <= network.layers; l++)
-        b->model.width[l] = (uint32_t)network.width[l];
+    if (wide && target && weight && parameter)
+        result = train(b, rows, x, s, &network, wide, target, weight, most, parameter);
+    if (result == 0)
+        result = dlt_build_networks(b, &network, &parameter, 1);
+    free(parameter);
     free(wide);
     free(target);
     free(weight);

@@ -21,6 +21,8 @@ void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind
 
 void dlt_build_clear(struct dlt_build *build)
 {
+    free(build->weight);
+    free(build->scale);
     free(build->parameter);
     free(build->point);
     free(build->tree);
@@ -35,6 +37,8 @@ struct dlt_section dlt_build_section(const struct dlt_build *b)
                                   .input = b->input,
                                   .input_mean = b->input_mean,
                                   .input_scale = b->input_scale,
+                                  .weight = b->weight,
+                                  .scale = b->scale,
                                   .parameter = b->parameter,
                                   .point = b->point,
                                   .tree = b->tree,
@@ -50,6 +54,27 @@ struct dlt_section dlt_build_section(const struct dlt_build *b)
     for (uint32_t l = 0; l <= b->model.layers; l++)
         section.network.width[l] = (int)b->model.width[l];
     return section;
+}
+
+int dlt_build_networks(struct dlt_build *b, const struct dlt_network *network,
+                       float *const *parameter, size_t members)
+{
+    size_t weights = dlt_network_weights(network), scales = dlt_network_scales(network);
+
+    free(b->weight);
+    free(b->scale);
+    b->weight = malloc(members * weights + 1);
+    b->scale = malloc((members * scales + 1) * sizeof *b->scale);
+    if (!b->weight || !b->scale)
+        return -1;
+    for (size_t m = 0; m < members; m++)
+        dlt_network_round(network, parameter[m], b->weight + m * weights, b->scale + m * scales);
+    b->model.ratio = DLT_RATIO_NETWORK;
+    b->model.members = (uint32_t)members;
+    b->model.layers = (uint32_t)network->layers;
+    for (int l = 0; l <= network->layers; l++)
+        b->model.width[l] = (uint32_t)network->width[l];
+    return 0;
 }
 
 struct writer {
@@ -72,18 +97,17 @@ static void put_all(struct writer *w, const struct dlt_build *b)
 {
     const struct dlt_file_model *m = &b->model;
     struct dlt_section section = dlt_build_section(b);
-    size_t parameters = 0;
+    size_t weights = m->members * dlt_network_weights(&section.network);
+    size_t scales = m->members * dlt_network_scales(&section.network);
 
-    if (m->ratio == DLT_RATIO_NETWORK)
-        parameters = dlt_network_parameters(&section.network);
-    else if (m->ratio == DLT_RATIO_KERNEL)
-        parameters = m->points;
     put(w, m, 1, sizeof *m);
     put(w, b->coefficient, m->columns, sizeof *b->coefficient);
     put(w, b->input, m->inputs, sizeof *b->input);
     put(w, b->input_mean, m->inputs, sizeof *b->input_mean);
     put(w, b->input_scale, m->inputs, sizeof *b->input_scale);
-    put(w, b->parameter, parameters, sizeof *b->parameter);
+    put(w, b->weight, weights, sizeof *b->weight);
+    put(w, b->scale, scales, sizeof *b->scale);
+    put(w, b->parameter, m->points, sizeof *b->parameter);
     put(w, b->point, (size_t)m->points * m->inputs, sizeof *b->point);
     put(w, b->tree, (size_t)m->trees * m->tree_stride, sizeof *b->tree);
     put(w, b->axis, m->axes, sizeof *b->axis);

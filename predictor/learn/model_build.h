@@ -17,13 +17,15 @@ struct dlt_build {
     double coefficient[DLT_COLUMNS_MAX];
     uint16_t input[DLT_FEATURES_MAX];
     float input_mean[DLT_FEATURES_MAX], input_scale[DLT_FEATURES_MAX];
+    int8_t *weight;               /* malloc'ed */
+    float *scale;                 /* malloc'ed */
     float *parameter;             /* malloc'ed */
-    float *point;                 /* malloc'ed */
+    int16_t *point;               /* malloc'ed */
     struct dlt_forest_node *tree; /* malloc'ed */
     uint16_t axis[DLT_COORDINATES_MAX];
     float axis_mean[DLT_COORDINATES_MAX], axis_scale[DLT_COORDINATES_MAX];
     float axis_low[DLT_COORDINATES_MAX], axis_high[DLT_COORDINATES_MAX];
-    int16_t *neighbour; /* malloc'ed */
+    int8_t *neighbour; /* malloc'ed */
     struct dlt_file_donor donor[DLT_DONORS];
 };
 
@@ -48,6 +50,10 @@ struct dlt_section dlt_build_section(const struct dlt_build *build);
 /* The bytes that dlt_section_parse reads; malloc'ed. Returns -1 out of memory. */
 int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t *size);
 
+/* The ratio is the mean of these networks, of one shape, rounded. Returns -1 out of memory. */
+int dlt_build_networks(struct dlt_build *build, const struct dlt_network *network,
+                       float *const *parameter, size_t members);
+
 /* All return 0, or -1 out of memory. */
 int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows, struct dlt_random *random);
 /* The linear regression on work terms that papers compare with: least squares in seconds. */
@@ -67,6 +73,7 @@ struct dlt_ensemble_settings {
     int epochs;  /* of each */
     int bags;    /* forests; 0: networks alone */
     int rounds;  /* trees of each */
+    bool kept; /* networks answer themselves where trees have no share; else a student of theirs */
     int student_epochs;
     double synthetic; /* made-up configurations for each measured one, to teach the student */
     int threads;
@@ -75,7 +82,7 @@ struct dlt_ensemble_settings {
 
 /*
  * Networks and boosted trees on the same target. How much of each is used is what answers
- * `validation` best; the networks are then replaced by one small student.
+ * `validation` best; the networks are kept, or replaced by one small student.
  */
 int dlt_fit_ensemble(struct dlt_build *build, const struct dlt_rows *rows,
                      const struct dlt_rows *validation,

@@ -38,7 +38,7 @@ double dlt_section_update_cost(const struct dlt_section *section, const struct d
 }
 
 /* Adds one axis to the squared distances of all kept rows. */
-DLT_VECTORISED static void add_axis(float *restrict squared, const int16_t *restrict row,
+DLT_VECTORISED static void add_axis(float *restrict squared, const int8_t *restrict row,
                                     uint32_t rows, float at)
 {
     for (uint32_t n = 0; n < rows; n++) {
@@ -81,7 +81,7 @@ static double neighbour_distance(const struct dlt_section *s, const float *at)
 /* Standardised coordinates; returns how far they lie beyond the ranges. */
 static double locate(const struct dlt_section *s, const struct dlt_record *record, float *at)
 {
-    const double most = 15; /* what the stored rows can hold */
+    const double most = 127.0 / DLT_NEIGHBOUR_UNIT; /* what the stored rows can hold */
     struct dlt_numbers coordinates;
     double beyond = 0;
 
@@ -139,17 +139,34 @@ static double kernel_output(const struct dlt_section *s, const float *input)
     double sum = 0;
 
     for (uint32_t p = 0; p < s->model.points; p++) {
-        const float *point = s->point + (size_t)p * inputs;
+        const int16_t *point = s->point + (size_t)p * inputs;
         double squared = 0;
 
         for (uint32_t i = 0; i < inputs; i++) {
-            double apart = (double)input[i] - (double)point[i];
+            double apart = (double)input[i] - (double)point[i] / DLT_POINT_UNIT;
 
             squared += apart * apart;
         }
         sum += (double)s->parameter[p] * dlt_kernel(squared, s->model.kernel_length);
     }
     return sum;
+}
+
+/* The mean of the networks; variance: of one of them about it. */
+static double network_output(const struct dlt_section *s, const float *input, double *variance)
+{
+    size_t weights = dlt_network_weights(&s->network), scales = dlt_network_scales(&s->network);
+    double count = s->model.members, sum = 0, squares = 0;
+
+    for (uint32_t m = 0; m < s->model.members; m++) {
+        double output = (double)dlt_network_run(&s->network, s->weight + m * weights,
+                                                s->scale + m * scales, input);
+
+        sum += output;
+        squares += output * output;
+    }
+    *variance = count > 1 ? fmax(squares - sum * sum / count, 0) / (count - 1) : 0;
+    return sum / count;
 }
 
 static double forest_output(const struct dlt_section *s, const float *input)
@@ -179,31 +196,51 @@ void dlt_section_input(const struct dlt_section *s, const struct dlt_device *dev
 }
 
 double dlt_section_ratio(const struct dlt_section *s, const struct dlt_device *device,
-                         const struct dlt_record *record, double cost_s)
+                         const struct dlt_record *record, double cost_s, double *apart)
 {
     const struct dlt_file_model *m = &s->model;
     float input[DLT_FEATURES_MAX];
-    double output = 0;
+    double output = 0, variance = 0, between = 0;
 
+    if (apart)
+        *apart = 0;
     if (m->ratio == DLT_RATIO_NONE && m->trees == 0)
         return 0;
     dlt_section_input(s, device, record, cost_s, input);
     if (m->ratio == DLT_RATIO_NETWORK)
-        output = (double)dlt_network_run(&s->network, s->parameter, input);
+        output = network_output(s, input, &variance);
     else if (m->ratio == DLT_RATIO_KERNEL)
         output = kernel_output(s, input);
-    if (m->trees)
-        output += m->tree_weight * (forest_output(s, input) - output);
+    if (m->trees) {
+        between = forest_output(s, input) - output;
+        output += m->tree_weight * between;
+    }
+    if (apart)
+        *apart = m->target_scale *
+                 (m->ratio == DLT_RATIO_NONE ? 0 : sqrt(variance + between * between / 2));
     output = m->target_mean + m->target_scale * output;
     return fmin(fmax(output, m->ratio_low), m->ratio_high);
 }
 
+/* Where cuDNN chooses among algorithms, and which sizes few uniform samples have. */
+static void convolution_terms(const struct dlt_record *record, double *terms)
+{
+    struct dlt_geometry g = dlt_geometry_of(record);
+    double channels = log(fmin(g.in_channels, g.out_channels));
+
+    terms[0] = g.stride == 1 && g.kernel > 1;
+    terms[1] = fmin(fmax(log(fmax(g.out, 1)) - 4, -3), 3);
+    terms[2] = fmin(fmax(channels - 3, -3), 3);
+}
+
 void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_record *record,
-                             double cost_s, double distance, double terms[DLT_SIGMA_TERMS])
+                             double cost_s, double distance, double apart,
+                             double terms[DLT_SIGMA_TERMS])
 {
     const struct dlt_file_model *m = &s->model;
     struct dlt_parts parts = dlt_pass_parts(record->pass);
     double cost = m->cost_scale > 0 ? (log(cost_s) - m->cost_mean) / m->cost_scale : 0;
+    const double usual = 0.018; /* ln(time), between networks of one section */
 
     cost = fmin(fmax(cost, -3), 3);
     terms[0] = 1;
@@ -212,6 +249,10 @@ void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_recor
     terms[3] = cost * cost;
     terms[4] = parts.data || parts.weight;
     terms[5] = parts.update;
+    terms[6] = apart > 0 ? fmin(fmax(log(apart / usual), -2.5), 2.5) : 0;
+    terms[7] = terms[8] = terms[9] = 0;
+    if (dlt_is_convolution(record->kind))
+        convolution_terms(record, terms + 7);
 }
 
 double dlt_section_sigma(const struct dlt_section *s, const double terms[DLT_SIGMA_TERMS])
@@ -230,9 +271,9 @@ void dlt_section_answer(const struct dlt_section *s, const struct dlt_device *de
     double outside, distance = dlt_section_distance(s, record, &outside);
     double cost_s = dlt_section_cost(s, record);
     double apart = dlt_section_extrapolation(s, distance, outside);
-    double ratio = dlt_section_ratio(s, device, record, cost_s);
+    double spread, ratio = dlt_section_ratio(s, device, record, cost_s, &spread);
 
-    dlt_section_sigma_terms(s, record, cost_s, distance, terms);
+    dlt_section_sigma_terms(s, record, cost_s, distance, spread, terms);
     answer->cost_s = cost_s;
     answer->extrapolated = apart;
     answer->seconds = fmax(cost_s * exp((1 - apart) * ratio), s->model.floor_s);

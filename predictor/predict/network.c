@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict/network.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The compiler vectorises these loops only when asked to. */
@@ -20,6 +21,24 @@ size_t dlt_network_parameters(const struct dlt_network *network)
             return 0;
     for (int l = 0; l < network->layers; l++)
         total += (size_t)(network->width[l] + 1) * (size_t)network->width[l + 1];
+    return total;
+}
+
+size_t dlt_network_weights(const struct dlt_network *network)
+{
+    size_t total = 0;
+
+    for (int l = 0; l < network->layers; l++)
+        total += (size_t)network->width[l] * (size_t)network->width[l + 1];
+    return total;
+}
+
+size_t dlt_network_scales(const struct dlt_network *network)
+{
+    size_t total = 0;
+
+    for (int l = 0; l < network->layers; l++)
+        total += 2 * (size_t)network->width[l + 1];
     return total;
 }
 
@@ -44,23 +63,29 @@ DLT_VECTORISED void dlt_silu(float *x, size_t count)
     }
 }
 
-/* out = bias + in * weights. */
+/* out = bias + step x (in * weights); four inputs at a time, so that sums are loaded less often. */
 DLT_VECTORISED static void layer(const float *restrict in, int ins, int outs,
-                                 const float *restrict weights, float *restrict out)
+                                 const int8_t *restrict weight, const float *restrict scale,
+                                 float *restrict out)
 {
-    const float *bias = weights + (size_t)ins * (size_t)outs;
+    size_t width = (size_t)outs;
+    int i = 0;
 
-    for (int o = 0; o < outs; o++)
-        out[o] = bias[o];
-    for (int i = 0; i < ins; i++) {
-        const float *row = weights + (size_t)i * (size_t)outs;
-
-        for (int o = 0; o < outs; o++)
-            out[o] += in[i] * row[o];
-    }
+    for (size_t o = 0; o < width; o++)
+        out[o] = 0;
+    for (; i + 4 <= ins; i += 4, weight += 4 * width)
+        for (size_t o = 0; o < width; o++)
+            out[o] += in[i] * (float)weight[o] + in[i + 1] * (float)weight[width + o] +
+                      in[i + 2] * (float)weight[2 * width + o] +
+                      in[i + 3] * (float)weight[3 * width + o];
+    for (; i < ins; i++, weight += width)
+        for (size_t o = 0; o < width; o++)
+            out[o] += in[i] * (float)weight[o];
+    for (size_t o = 0; o < width; o++)
+        out[o] = scale[width + o] + scale[o] * out[o];
 }
 
-float dlt_network_run(const struct dlt_network *network, const float *parameters,
+float dlt_network_run(const struct dlt_network *network, const int8_t *weight, const float *scale,
                       const float *input)
 {
     float buffer[2][DLT_NETWORK_WIDTH] = {{0}};
@@ -70,11 +95,42 @@ float dlt_network_run(const struct dlt_network *network, const float *parameters
         float *out = buffer[l & 1];
         int ins = network->width[l], outs = network->width[l + 1];
 
-        layer(in, ins, outs, parameters, out);
+        layer(in, ins, outs, weight, scale, out);
         if (l + 1 < network->layers)
             dlt_silu(out, (size_t)outs);
-        parameters += (size_t)(ins + 1) * (size_t)outs;
+        weight += (size_t)ins * (size_t)outs;
+        scale += 2 * (size_t)outs;
         in = out;
     }
     return in[0];
+}
+
+/* One layer of ins x outs. */
+static void round_layer(const float *parameters, size_t ins, size_t outs, int8_t *weight,
+                        float *scale)
+{
+    for (size_t o = 0; o < outs; o++) {
+        float most = 0, step;
+
+        for (size_t i = 0; i < ins; i++)
+            most = fmaxf(most, fabsf(parameters[i * outs + o]));
+        step = most > 0 ? most / 127 : 1;
+        for (size_t i = 0; i < ins; i++)
+            weight[i * outs + o] = (int8_t)lrintf(parameters[i * outs + o] / step);
+        scale[o] = step;
+        scale[outs + o] = parameters[ins * outs + o];
+    }
+}
+
+void dlt_network_round(const struct dlt_network *network, const float *parameters, int8_t *weight,
+                       float *scale)
+{
+    for (int l = 0; l < network->layers; l++) {
+        size_t ins = (size_t)network->width[l], outs = (size_t)network->width[l + 1];
+
+        round_layer(parameters, ins, outs, weight, scale);
+        parameters += (ins + 1) * outs;
+        weight += ins * outs;
+        scale += 2 * outs;
+    }
 }

@@ -21,7 +21,7 @@
 #include "predict/profile.h"
 
 #define DLT_PROFILE_MAGIC "dltprof\n"
-enum { DLT_PROFILE_VERSION = 2, DLT_SIGMA_TERMS = 6, DLT_DONORS = 32 };
+enum { DLT_PROFILE_VERSION = 3, DLT_SIGMA_TERMS = 10, DLT_DONORS = 32, DLT_MEMBERS = 8 };
 
 struct dlt_file_header {
     char magic[8];
@@ -86,7 +86,7 @@ struct dlt_file_source {
 /* How the cost model is corrected; a forest may share in it or do it alone. */
 enum dlt_ratio {
     DLT_RATIO_NONE,
-    DLT_RATIO_NETWORK,  /* one layer: linear */
+    DLT_RATIO_NETWORK,  /* the mean of several of one shape */
     DLT_RATIO_KERNEL,   /* Gaussian process: sum of weight x kernel(distance to a measured row) */
     DLT_RATIO_TRANSFER, /* no cost model: what other entries say, see transfer.h */
     DLT_RATIOS
@@ -99,7 +99,7 @@ struct dlt_file_model {
     uint32_t columns; /* of the kind */
     uint32_t ratio;   /* enum dlt_ratio */
     uint32_t inputs;  /* features that the ratio uses */
-    uint32_t layers;  /* network: layers, and their widths */
+    uint32_t layers;  /* networks: layers, and their widths */
     uint32_t width[DLT_NETWORK_LAYERS + 1];
     uint32_t points;      /* kernel: measured rows kept */
     uint32_t axes;        /* of the distance */
@@ -109,8 +109,8 @@ struct dlt_file_model {
     uint32_t tree_stride; /* nodes of each */
     uint32_t signature;   /* dlt_feature_signature of the kind */
     uint32_t donors;      /* entries that a transfer weighs anew; 0: by hardware alone */
-    uint32_t reserved;
-    double floor_s;                   /* nothing is faster */
+    uint32_t members;     /* networks */
+    double floor_s;       /* nothing is faster */
     double target_mean, target_scale; /* ln ratio = mean + scale x output */
     double tree_scale;                /* of the forest's leaves */
     double tree_weight;               /* of the forest in the output; the ratio has the rest */
@@ -141,18 +141,20 @@ struct dlt_section {
     const uint16_t *input;              /* inputs: positions among the features */
     const float *input_mean;            /* inputs */
     const float *input_scale;           /* inputs: 1 / standard deviation */
-    const float *parameter;             /* network's, or the kernel's points' weights */
-    const float *point;                 /* points x inputs, standardised */
+    const int8_t *weight;               /* networks', one after the other; see network.h */
+    const float *scale;                 /* networks' */
+    const float *parameter;             /* the kernel's points' weights */
+    const int16_t *point;               /* points x inputs, standardised x DLT_POINT_UNIT */
     const struct dlt_forest_node *tree; /* trees x tree_stride */
     const uint16_t *axis;               /* axes: positions among the coordinates */
     const float *axis_mean;             /* axes */
     const float *axis_scale;            /* axes */
     const float *axis_low;              /* axes: range in training, standardised */
     const float *axis_high;             /* axes */
-    const int16_t *neighbour;           /* axes x neighbours, standardised x DLT_NEIGHBOUR_UNIT */
+    const int8_t *neighbour;            /* axes x neighbours, standardised x DLT_NEIGHBOUR_UNIT */
     const struct dlt_file_donor *donor; /* donors */
 };
-enum { DLT_NEIGHBOUR_UNIT = 2048, DLT_NEIGHBOURS = 512 };
+enum { DLT_POINT_UNIT = 4096, DLT_NEIGHBOUR_UNIT = 8, DLT_NEIGHBOURS = 512 };
 
 enum dlt_section_state {
     DLT_SECTION_UNSEEN,

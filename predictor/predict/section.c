@@ -43,30 +43,28 @@ static bool counts_are_sound(const struct dlt_file_model *m)
         m->ratio >= DLT_RATIOS || m->inputs > DLT_FEATURES_MAX || m->points > MOST_ROWS ||
         m->axes > DLT_COORDINATES_MAX || m->neighbours > DLT_NEIGHBOURS ||
         m->layers > DLT_NETWORK_LAYERS || m->trees > MOST_TREES || m->donors > DLT_DONORS ||
-        m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 || (m->trees && m->inputs > DLT_FOREST_INPUTS))
+        m->members > DLT_MEMBERS || m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 ||
+        (m->trees && m->inputs > DLT_FOREST_INPUTS))
         return false;
     return finite_all(&m->floor_s,
                       (sizeof *m - offsetof(struct dlt_file_model, floor_s)) / sizeof(double));
 }
 
-/* Shape and size of the ratio's parameters; false where they contradict one another. */
-static bool ratio_size(struct dlt_section *s, size_t *parameters)
+/* The networks' shape; false where counts contradict one another. */
+static bool network_is_sound(struct dlt_section *s)
 {
     const struct dlt_file_model *m = &s->model;
 
-    *parameters = 0;
-    if (m->ratio == DLT_RATIO_KERNEL)
-        *parameters = m->points;
     if (m->ratio != DLT_RATIO_NETWORK)
-        return m->layers == 0;
+        return m->layers == 0 && m->members == 0;
     s->network.layers = (int)m->layers;
     for (uint32_t l = 0; l <= m->layers; l++) {
         if (m->width[l] > DLT_NETWORK_WIDTH)
             return false;
         s->network.width[l] = (int)m->width[l];
     }
-    *parameters = dlt_network_parameters(&s->network);
-    return *parameters > 0 && m->width[0] == m->inputs && m->points == 0;
+    return dlt_network_parameters(&s->network) > 0 && m->width[0] == m->inputs && m->points == 0 &&
+           m->members > 0;
 }
 
 /* Following trees costs as much as using them: once, when the section is verified, is enough. */
@@ -94,18 +92,23 @@ size_t dlt_section_parse(const unsigned char *bytes, size_t size, struct dlt_sec
     struct cursor cursor = {.bytes = bytes, .size = size};
     const void *head = take(&cursor, 1, sizeof s->model);
     const struct dlt_file_model *m = &s->model;
-    size_t parameters;
+    size_t weights, scales;
 
     if (!head)
         return 0;
     memcpy(&s->model, head, sizeof s->model);
-    if (!counts_are_sound(m) || !ratio_size(s, &parameters))
+    s->network = (struct dlt_network){0};
+    if (!counts_are_sound(m) || !network_is_sound(s))
         return 0;
+    weights = m->members * dlt_network_weights(&s->network);
+    scales = m->members * dlt_network_scales(&s->network);
     s->coefficient = take(&cursor, m->columns, sizeof *s->coefficient);
     s->input = take(&cursor, m->inputs, sizeof *s->input);
     s->input_mean = take(&cursor, m->inputs, sizeof *s->input_mean);
     s->input_scale = take(&cursor, m->inputs, sizeof *s->input_scale);
-    s->parameter = take(&cursor, parameters, sizeof *s->parameter);
+    s->weight = take(&cursor, weights, sizeof *s->weight);
+    s->scale = take(&cursor, scales, sizeof *s->scale);
+    s->parameter = take(&cursor, m->points, sizeof *s->parameter);
     s->point = take(&cursor, (size_t)m->points * m->inputs, sizeof *s->point);
     s->tree = take(&cursor, (size_t)m->trees * m->tree_stride, sizeof *s->tree);
     s->axis = take(&cursor, m->axes, sizeof *s->axis);

@@ -41,14 +41,18 @@ double dlt_section_extrapolation(const struct dlt_section *section, double dista
 void dlt_section_input(const struct dlt_section *section, const struct dlt_device *device,
                        const struct dlt_record *record, double cost_s, float *input);
 
-/* ln(time / cost), as learned; 0 where the section has the cost model only. */
+/* ln(time / cost), as learned; 0 where the section has the cost model only. apart: how far the
+ * networks and the forest disagree about it, 0 where one answers alone; NULL: not wanted. */
 double dlt_section_ratio(const struct dlt_section *section, const struct dlt_device *device,
-                         const struct dlt_record *record, double cost_s);
+                         const struct dlt_record *record, double cost_s, double *apart);
 
 /* What the spread within the training rows depends on: distance relative to `near`, the cost
- * (standardised logarithm) and the pass. */
+ * (standardised logarithm), the pass, how far those that answer are apart (as dlt_section_ratio
+ * says) and, of convolutions, where libraries choose among algorithms: stride 1, small images, many
+ * channels. */
 void dlt_section_sigma_terms(const struct dlt_section *section, const struct dlt_record *record,
-                             double cost_s, double distance, double terms[DLT_SIGMA_TERMS]);
+                             double cost_s, double distance, double apart,
+                             double terms[DLT_SIGMA_TERMS]);
 
 /* The spread that those terms give within the training rows. */
 double dlt_section_sigma(const struct dlt_section *section, const double terms[DLT_SIGMA_TERMS]);

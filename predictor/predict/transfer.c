@@ -238,7 +238,7 @@ void dlt_transfer_terms(const struct dlt_section *s, const struct dlt_donated *d
 void dlt_transfer_sigma_terms(const struct dlt_section *s, const struct dlt_donated *donated,
                               const struct dlt_record *record, double terms[DLT_SIGMA_TERMS])
 {
-    dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, terms);
+    dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, 0, terms);
 }
 
 double dlt_transfer_correction(const struct dlt_section *s, const struct dlt_donated *donated,

@@ -33,14 +33,33 @@ static void a_network_computes_what_a_hand_computes(void **state)
 {
     const struct dlt_network network = {.layers = 2, .width = {2, 2, 1}};
     const float parameters[] = {1, -1, 0.5f, 0, 0, 0.5f, 3, 1, -1};
+    const int8_t weight[] = {2, -1, 1, 0, 3, 1};
+    const float scale[] = {0.5f, 1, 0, 0.5f, 1, -1}; /* steps, then biases, of each layer */
     const float input[] = {1, 2};
     float batch;
 
     (void)state;
     assert_int_equal(dlt_network_parameters(&network), 9);
-    assert_near((double)dlt_network_run(&network, parameters, input), 4.09601215, 1e-5);
+    assert_near((double)dlt_network_run(&network, weight, scale, input), 4.09601215, 1e-5);
     assert_int_equal(dlt_mlp_run(&network, parameters, input, 1, &batch), 0);
     assert_near((double)batch, 4.09601215, 1e-5);
+}
+
+/* Two inputs, two outputs: 127 steps make the largest weight of each, half a step is the error. */
+static void rounding_keeps_weights_within_half_a_step(void **state)
+{
+    const struct dlt_network network = {.layers = 2, .width = {2, 2, 1}};
+    const float parameters[] = {1.27f, -0.03f, 0.504f, 0, 7, 8, 0, 0, 9};
+    const int8_t expected[] = {127, -127, 50, 0, 0, 0};
+    const float scales[] = {0.01f, 0.03f / 127, 7, 8, 1, 9};
+    int8_t weight[6];
+    float scale[6];
+
+    (void)state;
+    dlt_network_round(&network, parameters, weight, scale);
+    assert_memory_equal(weight, expected, sizeof weight);
+    for (int i = 0; i < 6; i++)
+        assert_near((double)scale[i], (double)scales[i], 1e-6);
 }
 
 static double loss_at(const struct dlt_network *n, const float *parameters, const float *x,
@@ -114,19 +133,24 @@ static void a_network_learns_a_smooth_function(void **state)
     float *x = malloc(2 * ROWS * sizeof *x), *y = malloc(ROWS * sizeof *y);
     float *parameters = malloc(dlt_network_parameters(&n) * sizeof *parameters);
     float *again = malloc(dlt_network_parameters(&n) * sizeof *again);
+    int8_t weight[2 * 32 + 32 * 16 + 16];
+    float scale[2 * (32 + 16 + 1)];
     struct dlt_random random;
     double squares = 0;
 
     (void)state;
+    assert_int_equal(dlt_network_weights(&n), sizeof weight);
+    assert_int_equal(dlt_network_scales(&n), sizeof scale / sizeof *scale);
     dlt_random_seed(&random, 2, 0);
     fill(&random, x, 2 * ROWS);
     for (int r = 0; r < ROWS; r++)
         y[r] = sinf(2 * x[2 * r]) + x[2 * r] * x[2 * r + 1];
     assert_int_equal(dlt_mlp_train(&n, x, y, NULL, ROWS, &settings, parameters), 0);
+    dlt_network_round(&n, parameters, weight, scale);
     fill(&random, x, 2 * 200);
     for (int r = 0; r < 200; r++) {
         double truth = sin(2 * (double)x[2 * r]) + (double)(x[2 * r] * x[2 * r + 1]);
-        double off = (double)dlt_network_run(&n, parameters, x + 2 * r) - truth;
+        double off = (double)dlt_network_run(&n, weight, scale, x + 2 * r) - truth;
 
         squares += fmin(off * off, 1) / 200; /* rare inputs far out may be off */
     }
@@ -273,6 +297,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silu_has_its_known_values),
         cmocka_unit_test(a_network_computes_what_a_hand_computes),
+        cmocka_unit_test(rounding_keeps_weights_within_half_a_step),
         cmocka_unit_test(gradients_agree_with_finite_differences),
         cmocka_unit_test(adamw_takes_the_steps_that_a_hand_computes),
         cmocka_unit_test(a_network_learns_a_smooth_function),

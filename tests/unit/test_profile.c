@@ -256,8 +256,8 @@ static void a_newer_format_is_named(void **state)
     header.version = DLT_PROFILE_VERSION + 1;
     memcpy(bytes, &header, sizeof header);
     assert_int_equal(use(bytes, size, &error), -1);
-    assert_non_null(strstr(error.text, "written by a newer dltime (profile format 3, this one "
-                                       "reads up to 2); upgrade dltime"));
+    assert_non_null(strstr(error.text, "written by a newer dltime (profile format 4, this one "
+                                       "reads up to 3); upgrade dltime"));
     assert_int_equal(use("{\"format\":\"dltime-measurements\"}\n", 33, &error), -1);
     assert_non_null(strstr(error.text, "is not a profile of dltime"));
     free(bytes);
