@@ -38,16 +38,11 @@ static bool is_transposed(const struct dlt_record *record)
     return record->kind->name[4] == '_';
 }
 
-/* cuDNN pads both sides alike, and counts in int. */
-bool bench_convolution_takes(const struct bench_context *context, const struct dlt_record *record)
+/* Whether the input is copied into a padded array. A transposed convolution's output has the size
+ * that its record says. */
+static bool is_padded(const struct bench_layer *layer)
 {
-    const struct dlt_spatial *s = &record->u.spatial;
-
-    (void)context;
-    for (int d = 0; d < record->kind->dims; d++)
-        if (s->padding[d][0] != s->padding[d][1] && !is_transposed(record))
-            return false;
-    return true;
+    return !is_transposed(&layer->record) && bench_pad_needed(&layer->record);
 }
 
 #define LIST(kind, perf, get, measure, first, second, result)                                      \
@@ -194,6 +189,8 @@ static int add(struct bench_layer *layer, enum dlt_pass pass, enum way way,
         return BENCH_NO_MEMORY;
     bench_role_shape(&layer->record, BENCH_INPUT, 0, &in);
     bench_role_shape(&layer->record, BENCH_OUTPUT, 0, &out);
+    if (is_padded(layer))
+        bench_pad_shape(&layer->record, &in);
     c->way = way;
     c->wide_data = transposed ? output : input;
     c->narrow_data = transposed ? input : output;
@@ -272,8 +269,28 @@ static int make_parameters(struct bench_layer *layer, struct dlt_error *error)
                                          (float)(1 / sqrt(inputs)), &layer->bias, error);
 }
 
+/* The input as cuDNN is to have it; copied in each pass that reads it, as frameworks do. The padded
+ * array is the layer's `extra`. */
+static int add_input(struct bench_layer *layer, enum dlt_pass pass,
+                     const struct bench_buffer **input, struct dlt_error *error)
+{
+    struct bench_buffer *padded = layer->extra;
+    int status = BENCH_OK;
+
+    *input = layer->value[0];
+    if (!is_padded(layer))
+        return BENCH_OK;
+    if (!padded)
+        status = bench_pad_buffer(layer, &padded, error);
+    if (status == BENCH_OK)
+        status = bench_pad_add(layer, pass, true, layer->value[0], padded, error);
+    *input = layer->extra = padded;
+    return status;
+}
+
 int bench_convolution_forward(struct bench_layer *layer, struct dlt_error *error)
 {
+    const struct bench_buffer *input = NULL;
     int status = bench_input(layer, 0, error);
 
     if (status == BENCH_OK)
@@ -281,46 +298,66 @@ int bench_convolution_forward(struct bench_layer *layer, struct dlt_error *error
     if (status == BENCH_OK)
         status = bench_output(layer, error);
     if (status == BENCH_OK)
-        status = add(layer, DLT_FORWARD, is_transposed(&layer->record) ? DATA : FORWARD,
-                     layer->value[0], layer->output->value, layer->weight.value, error);
+        status = add_input(layer, DLT_FORWARD, &input, error);
+    if (status == BENCH_OK)
+        status = add(layer, DLT_FORWARD, is_transposed(&layer->record) ? DATA : FORWARD, input,
+                     layer->output->value, layer->weight.value, error);
     return status || !layer->bias.value ? status : add_bias(layer, error);
+}
+
+/* Sums over images and places. */
+static int add_bias_gradient(struct bench_layer *layer, const struct bench_buffer *gradient,
+                             struct dlt_error *error)
+{
+    const struct bench_shape *shape = &layer->output->shape;
+    int64_t plane = plane_of(shape), images = shape->dim[0];
+    struct bench_buffer *target = NULL;
+    int status = bench_parameter_collect(layer, &layer->bias, &target, error);
+
+    if (gradient->last) {
+        images *= plane;
+        plane = 1;
+    }
+    if (status == BENCH_OK)
+        status = bench_add_channel_sum(layer, DLT_BACKWARD_WEIGHT, gradient, images, shape->dim[1],
+                                       plane, target, error);
+    return status
+               ? status
+               : bench_parameter_deliver(layer, DLT_BACKWARD_WEIGHT, &layer->bias, target, error);
 }
 
 static int backward_weight(struct bench_layer *layer, struct dlt_error *error)
 {
-    const struct bench_shape *shape = &layer->output->shape;
     struct bench_buffer *gradient = NULL, *target = NULL;
-    int64_t plane = plane_of(shape);
+    const struct bench_buffer *input = NULL;
     int status = bench_output_gradient(layer, DLT_BACKWARD_WEIGHT, &gradient, error);
 
     if (status == BENCH_OK)
         status = bench_parameter_collect(layer, &layer->weight, &target, error);
     if (status == BENCH_OK)
-        status = add(layer, DLT_BACKWARD_WEIGHT, FILTER, layer->value[0], gradient, target, error);
+        status = add_input(layer, DLT_BACKWARD_WEIGHT, &input, error);
+    if (status == BENCH_OK)
+        status = add(layer, DLT_BACKWARD_WEIGHT, FILTER, input, gradient, target, error);
     if (status == BENCH_OK)
         status = bench_parameter_deliver(layer, DLT_BACKWARD_WEIGHT, &layer->weight, target, error);
-    if (status || !layer->bias.value)
-        return status;
-    status = bench_parameter_gradient(layer, &layer->bias, error);
-    if (status)
-        return status;
-    return gradient->last
-               ? bench_add_channel_sum(layer, DLT_BACKWARD_WEIGHT, gradient, shape->dim[0] * plane,
-                                       shape->dim[1], 1, layer->bias.gradient, error)
-               : bench_add_channel_sum(layer, DLT_BACKWARD_WEIGHT, gradient, shape->dim[0],
-                                       shape->dim[1], plane, layer->bias.gradient, error);
+    return status || !layer->bias.value ? status : add_bias_gradient(layer, gradient, error);
 }
 
 static int backward_data(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_buffer *gradient = NULL, *target = NULL;
+    struct bench_buffer *gradient = NULL, *target = NULL, *wide;
     int status = bench_output_gradient(layer, DLT_BACKWARD_DATA, &gradient, error);
 
     if (status == BENCH_OK)
         status = bench_collect(layer, 0, &target, error);
+    wide = target;
+    if (status == BENCH_OK && is_padded(layer))
+        status = bench_pad_buffer(layer, &wide, error);
     if (status == BENCH_OK)
-        status = add(layer, DLT_BACKWARD_DATA, is_transposed(&layer->record) ? FORWARD : DATA,
-                     target, gradient, layer->weight.value, error);
+        status = add(layer, DLT_BACKWARD_DATA, is_transposed(&layer->record) ? FORWARD : DATA, wide,
+                     gradient, layer->weight.value, error);
+    if (status == BENCH_OK && is_padded(layer))
+        status = bench_pad_add(layer, DLT_BACKWARD_DATA, false, target, wide, error);
     return status ? status : bench_deliver(layer, DLT_BACKWARD_DATA, 0, target, error);
 }
 

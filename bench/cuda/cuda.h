@@ -284,8 +284,21 @@ int bench_parameter_deliver(struct bench_layer *layer, enum dlt_pass pass,
 int bench_scratch(struct bench_layer *layer, enum bench_type type, int64_t count,
                   struct bench_buffer **buffer, struct dlt_error *error);
 
+/* ---- pad.c: a convolution's input where its sides are padded differently ---- */
+bool bench_pad_needed(const struct dlt_record *record);
+/* What both sides have, and cuDNN pads. */
+int64_t bench_pad_common(const struct dlt_record *record, int dim);
+/* The input's shape with what one side has more. */
+void bench_pad_shape(const struct dlt_record *record, struct bench_shape *shape);
+/* An array of that shape, zero. */
+int bench_pad_buffer(struct bench_layer *layer, struct bench_buffer **buffer,
+                     struct dlt_error *error);
+/* Adds the copy of the image into the padded array, or out of it. */
+int bench_pad_add(struct bench_layer *layer, enum dlt_pass pass, bool into,
+                  const struct bench_buffer *image, const struct bench_buffer *padded,
+                  struct dlt_error *error);
+
 /* ---- convolution.c ---- */
-bool bench_convolution_takes(const struct bench_context *context, const struct dlt_record *record);
 int bench_convolution_forward(struct bench_layer *layer, struct dlt_error *error);
 int bench_convolution_backward(struct bench_layer *layer, bool data, bool weight,
                                struct dlt_error *error);

@@ -134,7 +134,8 @@ int bench_convolution_descriptor(struct bench_context *context, const struct dlt
     if (bench_own(&context->owned, *descriptor, destroy_convolution, error))
         return BENCH_NO_MEMORY;
     for (int d = 0; d < dims; d++) {
-        padding[d + shift] = (int)s->padding[d][0];
+        padding[d + shift] =
+            (int)(is_transposed(record) ? s->padding[d][0] : bench_pad_common(record, d));
         stride[d + shift] = (int)s->stride[d];
         dilation[d + shift] = (int)s->dilation[d];
     }

@@ -8,18 +8,12 @@
 enum { MOST_COPIES = 1024 };
 
 static const struct bench_operator operators[] = {
-    {"conv1d", bench_convolution_forward, bench_convolution_backward, true, true,
-     bench_convolution_takes},
-    {"conv2d", bench_convolution_forward, bench_convolution_backward, true, true,
-     bench_convolution_takes},
-    {"conv3d", bench_convolution_forward, bench_convolution_backward, true, true,
-     bench_convolution_takes},
-    {"conv_transpose1d", bench_convolution_forward, bench_convolution_backward, true, true,
-     bench_convolution_takes},
-    {"conv_transpose2d", bench_convolution_forward, bench_convolution_backward, true, true,
-     bench_convolution_takes},
-    {"conv_transpose3d", bench_convolution_forward, bench_convolution_backward, true, true,
-     bench_convolution_takes},
+    {"conv1d", bench_convolution_forward, bench_convolution_backward, true, true, NULL},
+    {"conv2d", bench_convolution_forward, bench_convolution_backward, true, true, NULL},
+    {"conv3d", bench_convolution_forward, bench_convolution_backward, true, true, NULL},
+    {"conv_transpose1d", bench_convolution_forward, bench_convolution_backward, true, true, NULL},
+    {"conv_transpose2d", bench_convolution_forward, bench_convolution_backward, true, true, NULL},
+    {"conv_transpose3d", bench_convolution_forward, bench_convolution_backward, true, true, NULL},
     {"dense", bench_dense_forward, bench_dense_backward, true, true, bench_dense_takes},
     {"bmm", bench_bmm_forward, bench_bmm_backward, false, false, NULL},
     {"max_pool1d", bench_pool_forward, bench_pool_backward, false, false, NULL},
@@ -190,12 +184,15 @@ int bench_parameter_gradient(struct bench_layer *layer, struct bench_parameter *
                                value->copies, &parameter->gradient, error);
 }
 
-/* The one that owns the weight. */
+/* The one that owns the weight, or a bias that is shared with it. */
 static struct bench_parameter *owner_of(struct bench_layer *layer,
                                         struct bench_parameter *parameter)
 {
-    return parameter == &layer->weight && layer->options.share ? &layer->options.share->weight
-                                                               : parameter;
+    struct bench_layer *share = layer->options.share;
+
+    if (share && parameter == &layer->weight)
+        return &share->weight;
+    return share && parameter->value == share->bias.value ? &share->bias : parameter;
 }
 
 int bench_parameter_collect(struct bench_layer *layer, struct bench_parameter *parameter,
