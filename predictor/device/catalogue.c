@@ -21,6 +21,23 @@ static struct kept *entries[ENTRIES];
 static size_t count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* A child forked while another thread holds the lock would wait for ever for a thread that it does
+ * not have: so the lock is held over every fork. */
+static void hold(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void let_go(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+    pthread_atfork(hold, let_go, let_go);
+}
+
 int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error *error)
 {
     struct kept *copy;

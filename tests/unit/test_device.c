@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <glob.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "../../plugin/advise/devices.h"
 #include "base/paths.h"
@@ -452,6 +456,37 @@ static int set_up(void **state)
     return make_folder(state) || load_catalogue(state);
 }
 
+static void *look_up_until(void *stop)
+{
+    while (!atomic_load((atomic_bool *)stop))
+        dlt_catalogue_find("no such device");
+    return NULL;
+}
+
+/* A scheduler of many threads forks while one of them is in the catalogue. */
+static void a_child_forked_meanwhile_can_look_devices_up(void **state)
+{
+    atomic_bool stop = false;
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, look_up_until, &stop), 0);
+    for (int i = 0; i < 50; i++) {
+        pid_t child = fork();
+        int status;
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(20); /* instead of waiting for a thread that it does not have */
+            _exit(dlt_catalogue_find("no such device") != NULL);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+    atomic_store(&stop, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -469,6 +504,7 @@ int main(void)
         cmocka_unit_test(a_bare_family_name_is_the_slowest_and_smallest_of_the_family),
         cmocka_unit_test(devices_of_the_public_measurements_have_their_headers_features),
         cmocka_unit_test(mistakes_in_a_devices_file_are_told_by_line_and_key),
+        cmocka_unit_test(a_child_forked_meanwhile_can_look_devices_up),
         cmocka_unit_test(a_site_may_put_its_own_figures_over_the_shipped_ones),
     };
 
