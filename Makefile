@@ -310,7 +310,7 @@ install: all
 	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime \
 		$(DESTDIR)$(includedir) $(DESTDIR)$(datadir)/dltime/models \
 		$(DESTDIR)$(datadir)/dltime/profiles $(DESTDIR)$(datadir)/dltime/examples \
-		$(DESTDIR)$(mandir)/man1 $(DESTDIR)$(mandir)/man5 $(DESTDIR)$(mandir)/man8 \
+		$(addprefix $(DESTDIR)$(mandir)/man,1 3 5 8) \
 		$(DESTDIR)$(sysconfdir)/dltime $(DESTDIR)$(SLURM_PLUGIN_DIR)
 	$(INSTALL) -m 755 $(BUILD)/dltime $(BUILD)/dlbench $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $(BUILD)/libdltime.so $(DESTDIR)$(libdir)/$(SONAME).$(VERSION)
@@ -336,9 +336,8 @@ install: all
 		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/profiles || exit 1; done
 	for f in $(wildcard etc/examples/*); do \
 		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/examples || exit 1; done
-	for f in $(wildcard man/*.1); do $(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man1 || exit 1; done
-	for f in $(wildcard man/*.5); do $(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man5 || exit 1; done
-	for f in $(wildcard man/*.8); do $(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man8 || exit 1; done
+	for f in $(wildcard man/*.[1358]); do \
+		$(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.} || exit 1; done
 	test -e $(DESTDIR)$(sysconfdir)/dltime/dltime.conf || \
 		$(INSTALL) -m 644 etc/dltime.conf $(DESTDIR)$(sysconfdir)/dltime
 	@echo
@@ -353,7 +352,7 @@ uninstall:
 		$(DESTDIR)$(libdir)/libdltime.so $(DESTDIR)$(libdir)/libdltime.a
 	rm -rf $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime $(DESTDIR)$(datadir)/dltime
 	rm -f $(DESTDIR)$(SLURM_PLUGIN_DIR)/spank_dltime.so $(DESTDIR)$(includedir)/dltime.h
-	for f in $(notdir $(wildcard man/*.[158])); do \
+	for f in $(notdir $(wildcard man/*.[1358])); do \
 		rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$$f; done
 
 clean:

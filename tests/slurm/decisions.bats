@@ -189,3 +189,21 @@ setup() { plugin_setup; }
     ((status == 1))
     [[ $output == *"found no Slurm configuration; set SLURM_CONF"* ]]
 }
+
+@test "examples of spank_dltime(8), dltime.conf(5) and dltime-snapshot(8) run" {
+    examples() {
+        local page
+        for page in "$@"; do
+            "$source_dir/tests/examples" "$source_dir/man/$page" |
+                sed -e 's/^sbatch/& --hold/' -e "s#^dltime advise .DL_MODEL#& --conf $(slurm_dltime_conf)#" >script
+            bash -euxo pipefail script >said 2>&1 || { cat said && return 1; }
+        done
+    }
+    mkdir -p examples && cd examples
+    cp "$source_dir/etc/profiles/tesla-v100-sxm2-16gb.tensorflow.dlp" v100.dlp
+    cp ../cpu1.dlp cpu.dlp
+    printf '#!/bin/sh\n' >train.sh
+    examples dltime.conf.5
+    grep -q -- '--time=.* would do (v100)' said || { cat said && return 1; }
+    examples spank_dltime.8 dltime-snapshot.8
+}

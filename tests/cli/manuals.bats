@@ -1,0 +1,181 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+#
+# Manuals say what the programs do: their examples run, and they and --help name the same options.
+# Examples that need a cluster run in tests/slurm: decisions.bats, site.bats.
+
+bats_require_minimum_version 1.5.0
+
+# shellcheck disable=SC2030,SC2031 # tests set PATH for themselves
+
+setup_file() {
+    source_dir=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    BUILD=$(readlink -f "${BUILD:-$source_dir/build}")
+    folder=$BATS_FILE_TMPDIR
+    export source_dir BUILD folder
+    cd "$folder" || return
+    # What examples take for given. Absolute paths of theirs lie in this folder.
+    mkdir -p bin scratch/imagenet/train var/lib bert-base-uncased
+    head -c 400000 /dev/zero | split -b 4000 - scratch/imagenet/train/
+    echo '{"model_type": "bert"}' >bert-base-uncased/config.json
+    cp "$source_dir/tests/data/resnet50.onnx" .
+    cp "$source_dir/etc/profiles/general.dlp" .
+    cp "$source_dir/etc/profiles/nvidia-a100-pcie-40gb.pytorch.dlp" a100.dlp
+    cat >net.json <<'END'
+{"name": "net", "input": [1, 28, 28], "layers": [
+  {"op": "conv2d", "out_channels": 8, "kernel_size": 3}, {"op": "relu"}, {"op": "flatten"},
+  {"op": "dense", "out_features": 10}], "training": {"samples": 60000, "batch": 32}}
+END
+    cat >net.py <<'END'
+import torch.nn as nn
+
+
+def Net():
+    return nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(8 * 26 * 26, 10))
+END
+    awk -v n=60 -f "$source_dir/tests/rows.awk" >x1-quick.jsonl
+    gzip -c x1-quick.jsonl >v100.jsonl.gz
+    awk 'BEGIN {
+        print "{\"format\":\"dltime-runs\",\"version\":1}"
+        split("Tesla T4,Tesla V100-SXM2-16GB", device, ",")
+        for (d = 1; d <= 2; d++)
+            for (batch = 8; batch <= 32; batch *= 2)
+                for (n = 1; n <= 8; n *= 2)
+                    printf "{\"model\":\"resnet50\",\"device\":\"%s\",\"devices\":%d," \
+                           "\"nodes\":%d,\"batch\":%d,\"step_ms\":%g}\n", device[d], n,
+                           1 + (n > 4), batch, 6 * batch * n^0.1 / d
+    }' >site-runs.jsonl
+    printf '%s\n' 'JobIDRaw|User|Partition|State|ElapsedRaw|End|Comment' \
+        '7|ada|gpu|COMPLETED|600|2026-11-29T12:00:00|none' >jobs.txt
+    # Measuring for minutes shows no more of an example than a few samples do.
+    cat >bin/dlbench <<'END'
+#!/bin/bash
+arguments=("$@")
+for i in "${!arguments[@]}"; do
+    [[ ${arguments[i]} != --time-budget ]] || arguments[i]=--samples arguments[i + 1]=12
+done
+case $1 in
+run) arguments+=(--ops "elementwise,optimizer_update" --threads 1) ;;
+network) arguments+=(--steps 2 --threads 1) ;;
+esac
+exec "$BUILD/dlbench" "${arguments[@]}"
+END
+    for program in run export; do
+        printf '#!/bin/sh\nexec "$PYTHON" "%s" "$@"\n' "$source_dir/scripts/torch-$program" \
+            >"bin/dltime-torch-$program"
+    done
+    ln -s "$BUILD/libdltime.so" libdltime.so.0
+    chmod +x bin/*
+}
+
+setup() {
+    cd "$folder" || return
+    PATH=$folder/bin:$BUILD:$PATH
+    export CPATH=$source_dir/predictor LIBRARY_PATH=$BUILD LD_LIBRARY_PATH=$folder
+}
+
+# examples PAGE...: runs them in the order of the page, each in the folder that the last one left.
+examples() {
+    local page
+    for page in "$@"; do
+        "$source_dir/tests/examples" "$source_dir/man/$page" |
+            sed -E "s# /(scratch|var)# $folder/\1#g" >script
+        [[ -s script ]] || { echo "$page has no examples" && return 1; }
+        PS4='+ $SECONDS s: ' bash -euxo pipefail script || { echo "man/$page" && return 1; }
+    done
+}
+
+@test "examples of dltime(1), dlbench(1) and libdltime(3) run" {
+    examples dltime.1 dlbench.1 libdltime.3
+}
+
+@test "examples of the manuals of files run" {
+    examples dltime-devices.5 dltime-measurements.5 dltime-model.5 dltime-profile.5
+}
+
+@test "examples of PyTorch's manuals run" {
+    for PYTHON in /usr/bin/python3 python3 ''; do
+        "$PYTHON" -c 'import torch' 2>/dev/null && break
+    done
+    [[ $PYTHON ]] || skip "no Python here has torch"
+    export PYTHON
+    examples dltime-torch-export.1 dltime-torch-run.1
+}
+
+@test "every manual has examples, and a test runs them" {
+    local page tested
+    tested=$(cat "$source_dir"/tests/cli/manuals.bats "$source_dir"/tests/slurm/*.bats)
+    for page in "$source_dir"/man/*.[1-9]; do
+        [[ -n $("$source_dir/tests/examples" "$page") ]] || { echo "$page has none" && return 1; }
+        grep -Eq "examples .*$(basename "$page")" <<<"$tested" || { echo "$page" && return 1; }
+    done
+}
+
+@test "every program that is installed has a manual" {
+    local program
+    for program in dltime dlbench dltime-site dltime-snapshot dltime-torch-run \
+        dltime-torch-export spank_dltime; do
+        compgen -G "$source_dir/man/$program.[18]" || { echo "$program" && return 1; }
+    done
+}
+
+# Options of a text of --help: of its usage, and of lines that begin with one behind two spaces.
+of_help() {
+    grep -E '^(  --|Usage:)' | grep -oE '(^ |,|[[]| )( |)--[a-z-]+' | grep -oE -- '--[a-z-]+' |
+        grep -vx -- --help | sort -u
+}
+
+# Options of a manual, or of one command in it, that stand as an item of a list.
+of_page() { # PAGE [COMMAND]
+    awk -v command="${2:-}" '
+        command != "" && /^\.It Cm [a-z]+/ { inside = $3 == command }
+        /^\.Sh / { inside = command == "" }
+        inside && /^\.It .*Fl -/ { print }
+    ' "$source_dir/man/$1" | grep -v '^\.It Cm' | sed -n 's/^\.It //p' |
+        grep -oE '(Fl|,|\|) -[a-z-]+' | grep -oE -- '-[a-z-]+' | sed 's/^/-/' |
+        grep -vxE -- '--(help|version)' | sort -u
+}
+
+same_options() { # WHAT PAGE COMMAND HELP...
+    local what=$1 page=$2 command=$3 difference
+    shift 3
+    difference=$(diff <("$@" --help | of_help) <(of_page "$page" "$command")) ||
+        { echo "$what: < --help alone, > man/$page alone"; echo "$difference"; return 1; }
+}
+
+@test "--help and the manual name the same options, command by command" {
+    local command status=0
+    for command in predict advise check train evaluate report learn scaling devices models; do
+        same_options "dltime $command" dltime.1 "$command" "$BUILD/dltime" "$command" || status=1
+    done
+    for command in run network verify io info; do
+        same_options "dlbench $command" dlbench.1 "$command" "$BUILD/dlbench" "$command" || status=1
+    done
+    for command in run export; do
+        same_options "torch-$command" "dltime-torch-$command.1" "" \
+            python3 "$source_dir/scripts/torch-$command" || status=1
+    done
+    same_options dltime-site dltime-site.8 "" "$source_dir/scripts/site" || status=1
+    ((status == 0))
+}
+
+help_fits() { # COMMAND...
+    "$@" --help | awk -v what="$*" '
+        length > 100 { print what ": line " NR " has " length " columns"; bad = 1 }
+        END { if (NR > 24) { print what ": " NR " lines"; bad = 1 } exit bad }'
+}
+
+@test "every --help fits a screen: 24 lines of 100 columns" {
+    local command
+    help_fits "$BUILD/dltime"
+    help_fits "$BUILD/dlbench"
+    for command in predict advise check train evaluate report learn scaling devices models; do
+        help_fits "$BUILD/dltime" "$command"
+    done
+    for command in run network verify io info; do
+        help_fits "$BUILD/dlbench" "$command"
+    done
+    for command in site torch-run torch-export gpu-check cuda12-toolkit slurm-dev demo test; do
+        help_fits "$source_dir/scripts/$command"
+    done
+}
