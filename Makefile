@@ -3,6 +3,7 @@
 #   make                        everything
 #   make check                  unit and command-line tests
 #   make bench                  speed and memory of the parts, as ratios and counts
+#   make threads                threads that share what was loaded, under the thread sanitizer
 #   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
 #   make cuda                   the CUDA backend, where a toolkit with cuDNN 9 is (CUDA_HOME)
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
@@ -260,6 +261,13 @@ fuzz-programs: $(FUZZ_TARGETS) $(FUZZ_PROFILES)
 # Builds the fuzzers with their sanitizers and runs each for FUZZ_SECONDS.
 fuzz:
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) scripts/test fuzz
+
+# A build of its own, of a minute of processor time, for one test.
+.PHONY: threads
+threads:
+	$(MAKE) CC=clang CFLAGS='-O1 -g' SANITIZE=thread BUILD=$(BUILD)-threads \
+		$(BUILD)-threads/tests/test_sharing
+	$(BUILD)-threads/tests/test_sharing
 
 unit: $(UNIT_TESTS)
 	@for test in $(UNIT_TESTS); do echo "== $$test"; $$test || exit 1; done

@@ -23,10 +23,29 @@
  *     dlt_profile_destroy(profile);
  *     dlt_model_destroy(model);
  *
- * Quantities are SI: seconds, bytes, FLOP, FLOP/s, bytes/s. The library never prints and never
- * ends the process. What can fail returns 0, or -1 with one sentence in *error. Objects are
- * independent of one another; a loaded profile may be shared by threads, a model may not. Each
- * object belongs to the caller, who destroys it; every destroy function takes NULL.
+ * etc/examples/predict.c is a whole program. Link with -ldltime, or with libdltime.a -ljson-c -lz
+ * -lm.
+ *
+ * Units: SI, as doubles: seconds, bytes, FLOP, FLOP/s, bytes/s. What is not known is NaN.
+ *
+ * Errors: what can fail returns 0, or -1 with one sentence in *error, which has to be given; then
+ * the object that would have been made is NULL or as it was, and nothing is left open or allocated.
+ * *error is written on failure only. Short memory is such a failure. The library never prints,
+ * never ends the process, sets no signal handler and does not depend on the locale.
+ *
+ * Ownership: each object belongs to the caller, who destroys it once nothing uses it any more;
+ * every destroy function takes NULL. An estimate stays valid without the model and the profile that
+ * it was made from; a question's text and objects are needed only while dlt_predict runs. Text that
+ * is passed in is copied. Text that is returned lives as long as the object that it was asked of.
+ *
+ * Threads: the library starts none. Loaded models, profiles, scalings, histories and finished
+ * estimates are not changed by being used: any number of threads may share them, and each gets what
+ * one alone would get, to the bit. Only destroying has to wait for the others. Each thread has a
+ * struct dlt_error of its own.
+ *
+ * Fork: a child may go on with all that its parent loaded, and both may destroy their own. A
+ * profile keeps its file open (close-on-exec), read without moving a file position. As everywhere,
+ * a process that has other threads in the library at that moment may only exec in the child.
  */
 #ifndef DLTIME_H
 #define DLTIME_H
