@@ -256,6 +256,16 @@ END
     run -0 "$site" --help
 }
 
+@test "examples of dltime-site(8) run" {
+    examples() { "$source_dir/tests/examples" "$source_dir/man/$1" | sed "s#/scratch/bench#bench#"; }
+    mkdir -p "$folder/bin"
+    ln -sf "$site" "$folder/bin/dltime-site"
+    examples dltime-site.8 >script
+    # Gathered it is already; of the other lines the first install and rollback tell enough.
+    PATH=$folder/bin:$PATH bash -euxo pipefail <(sed -n '/^dltime-site install.*--dry-run/,$p' script |
+        grep -v dry-run)
+}
+
 @test "without root rights a user has all of it on a cluster of their own" {
     (($(id -u) == 0)) || skip "the tests before ran without root rights"
     own=$folder/own
