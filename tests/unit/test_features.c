@@ -118,6 +118,26 @@ static void a_products_features_are_what_a_hand_counts(void **state)
 }
 
 /* No kind may outgrow the arrays, or numbers would be dropped. */
+/* 639 channels fill no whole block of 4, 8 or 16; 640 fill all: 8 and 16 as well as 4. */
+static void channels_that_fill_blocks_are_told_from_those_that_do_not(void **state)
+{
+    static const struct dlt_device device = {.peak_fp32 = 1e12, .memory_bandwidth = 1e11};
+    struct dlt_record record = dlt_record_make(dlt_record_kind_find("batch_norm"));
+    struct dlt_numbers whole, part;
+    int told = 0;
+
+    (void)state;
+    record.u.spatial.batch = 4;
+    record.u.spatial.in_size[0] = record.u.spatial.in_size[1] = 8;
+    record.u.spatial.in_channels = 640;
+    dlt_features(&record, &device, 1e-3, &whole);
+    record.u.spatial.in_channels = 639;
+    dlt_features(&record, &device, 1e-3, &part);
+    for (size_t i = 0; i < whole.count; i++)
+        told += whole.value[i] == 1 && part.value[i] == 0;
+    assert_int_equal(told, 3);
+}
+
 static void every_kind_has_room_for_its_numbers(void **state)
 {
     static const struct dlt_device device;
@@ -154,6 +174,7 @@ int main(void)
         cmocka_unit_test(updates_of_input_and_weights_stand_apart),
         cmocka_unit_test(a_convolutions_features_are_what_a_hand_counts),
         cmocka_unit_test(a_products_features_are_what_a_hand_counts),
+        cmocka_unit_test(channels_that_fill_blocks_are_told_from_those_that_do_not),
         cmocka_unit_test(every_kind_has_room_for_its_numbers),
         cmocka_unit_test(kinds_have_signatures_of_their_own),
     };
