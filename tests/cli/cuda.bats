@@ -92,4 +92,9 @@ JSON
         grep -Eq "^$stage +[0-9]+ s  " <<<"$output"
     done
     [ "$(awk '$3 == "s" { sum += $2 } END { print sum }' <<<"$output")" -le 480 ]
+    # What a node without packages or a network needs is beside the programs.
+    ls "$BUILD"/lib/libjson-c.so.* "$BUILD"/lib/libopenblas.so.*
+    BUILD=nothing run "$BATS_TEST_DIRNAME/../../scripts/gpu-check" --built out
+    [ "$status" -eq 1 ]
+    [ "$output" = "gpu-check: nothing was not built: run scripts/gpu-check --dry-run first" ]
 }
