@@ -333,7 +333,10 @@ install: all
 		-e 's|^sysconf=@.*|sysconf=$(sysconfdir)/dltime|' scripts/site >$(BUILD)/dltime-site
 	$(INSTALL) -m 755 $(BUILD)/dltime-site $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 scripts/torch-export $(DESTDIR)$(bindir)/dltime-torch-export
-	$(INSTALL) -m 755 scripts/torch-run $(DESTDIR)$(bindir)/dltime-torch-run
+	sed -e 's|^PARTS = .*|PARTS = "$(libexecdir)/dltime"|' scripts/torch-run >$(BUILD)/dltime-torch-run
+	$(INSTALL) -m 755 $(BUILD)/dltime-torch-run $(DESTDIR)$(bindir)
+	$(INSTALL) -d $(DESTDIR)$(libexecdir)/dltime/torch_run
+	$(INSTALL) -m 644 scripts/torch_run/*.py $(DESTDIR)$(libexecdir)/dltime/torch_run
 	$(INSTALL) -d $(DESTDIR)$(libexecdir)/dltime/site
 	$(INSTALL) -m 644 scripts/site-parts/* $(DESTDIR)$(libexecdir)/dltime/site
 	$(INSTALL) -m 755 $(BUILD)/spank_dltime.so $(DESTDIR)$(SLURM_PLUGIN_DIR)

@@ -108,3 +108,28 @@ END
     [[ $stderr == *"holds no runs of one device"* ]]
     [ "$(wc -l <runs.jsonl)" -eq 1 ]
 }
+
+@test "what a killed run has written by half is cut off, and the rest kept" {
+    needs_torch
+    options=(lenet5 --batch 2 --steps 3 --warmup 1 --dltime "$BUILD/dltime" --output runs.jsonl)
+    whole='{"model": "mlp", "batch": 4, "step_ms": 1.5}'
+    "$PYTHON" "$run" "${options[@]}"
+    head -n 1 runs.jsonl >header
+    printf '%s\n{"model": "mlp", "batch": 8, "step' "$whole" | cat header - >runs.jsonl
+    run --separate-stderr "$PYTHON" "$run" "${options[@]}"
+    [ "$status" -eq 0 ]
+    [[ $stderr == *"runs.jsonl: its last line was written by half and is cut off"* ]]
+    [ "$(sed -n 2p runs.jsonl)" = "$whole" ]
+    jq -es 'length == 3 and .[2].model == "lenet5"' runs.jsonl
+    # Only the end of the line is missing: nothing is lost.
+    printf '%s' "$whole" | cat header - >runs.jsonl
+    "$PYTHON" "$run" "${options[@]}"
+    jq -es 'length == 3 and .[1].model == "mlp" and .[2].model == "lenet5"' runs.jsonl
+    # Killed within the header: nothing was there yet. Half a line of something else is left alone.
+    head -c 100 header >runs.jsonl
+    "$PYTHON" "$run" "${options[@]}"
+    jq -es 'length == 2 and .[0].format == "dltime-runs"' runs.jsonl
+    printf 'my notes' >runs.jsonl
+    run -1 --separate-stderr "$PYTHON" "$run" "${options[@]}"
+    [ "$(cat runs.jsonl)" = 'my notes' ]
+}
