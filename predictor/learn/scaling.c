@@ -368,8 +368,10 @@ static int score(struct fold *f, struct dlt_scaling_scores *scores, struct dlt_e
     for (size_t i = 0; i < f->count; i++)
         if (isfinite(ratio[i]))
             spare[rings++] = fabs(log(ratio[i]));
-    /* The median of |normal| is 0.6745 sigma; the mean's share keeps long tails in. */
-    scores->sigma = fmax(dlt_median(spare, rings) / 0.6745, 1.2533 * scores->chosen);
+    /* The median of |normal| is 0.6745 sigma; the mean's share keeps long tails in. Runs of one
+     * network on one device leave nothing to hold out: no narrower than without them. */
+    scores->sigma =
+        rings ? fmax(dlt_median(spare, rings) / 0.6745, 1.2533 * scores->chosen) : DLT_SIGMA_NODES;
     result = 0;
 out:
     free(ratio);

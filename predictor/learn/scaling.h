@@ -21,7 +21,8 @@ struct dlt_scaling_scores {
     double generic; /* f_E alone */
     double ring;    /* the ring all-reduce alone; NaN where it is known for no run */
     double chosen;  /* all of the model, its ring share chosen without the family */
-    double sigma;   /* of the log of `chosen`'s ratios, from their median absolute value */
+    double sigma;   /* of the log of `chosen`'s ratios, from their median absolute value;
+                     * DLT_SIGMA_NODES where nothing could be held out */
 };
 
 /*

@@ -60,9 +60,7 @@ static void fill_spread(struct dlt_estimate *e, const struct dlt_step_sum *sum,
                                p->run_sigma * p->run_sigma, sum->sigma * sum->sigma};
     const double freedom[] = {few + (p->devices > 1 ? p->devices : p->networks) - 1,
                               few + p->networks - 1, few + p->runs - 1, many};
-    /* Rings of a known device went wrong by about so much on networks measured elsewhere, without
-     * anything learned from runs on several devices; more between nodes. */
-    const double ring_sigma = e->nodes > 1 ? 0.25 : 0.15;
+    const double ring_sigma = e->nodes > 1 ? DLT_SIGMA_NODES : DLT_SIGMA_DEVICES;
     double rest = e->terms.setup, share;
 
     e->step_sigma = sqrt(variance[0] + variance[1] + variance[2] + variance[3]);

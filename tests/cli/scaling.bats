@@ -31,6 +31,9 @@ runs() {
     [[ $output =~ q\ +devices\ +0\.1(5|49)[0-9]* ]]
     [[ $output =~ q\ +nodes\ +0\.2(5|49)[0-9]* ]]
     jq -e '.format == "dltime-scaling" and .cases == 9 and .networks[0].name == "net"' site.scaling
+    # Nothing could be held out of one network on one device: its range is the one without a scaling.
+    jq -e '.held_out == null and .sigma == 0.25' site.scaling
+    run -0 "$dltime" predict lenet5,batch=8 --device t4 --devices 2 --scaling site.scaling
 }
 
 @test "one seed gives one file" {
