@@ -106,6 +106,7 @@ int dlt_hf_write(json_object *root, char **text, struct dlt_error *error)
 {
     struct dlt_hf hf = {.root = root, .error = error};
     const struct family *family = find_family(root, error);
+    bool short_of_memory;
     size_t size;
 
     *text = NULL;
@@ -116,8 +117,10 @@ int dlt_hf_write(json_object *root, char **text, struct dlt_error *error)
         return dlt_fail_memory(error);
     write_head(&hf, family);
     family->write(&hf);
-    fputs("]}\n", hf.out);
-    if (fclose(hf.out) && !hf.failed) {
+    short_of_memory = fputs("]}\n", hf.out) < 0 || ferror(hf.out);
+    /* Without a first buffer there is no text, and glibc's fclose says nothing of it. */
+    short_of_memory = fclose(hf.out) || short_of_memory || !*text;
+    if (short_of_memory && !hf.failed) {
         hf.failed = true;
         dlt_fail_memory(error);
     }

@@ -137,6 +137,7 @@ static int read_training(struct dlt_training *training, json_object *root, struc
 {
     struct dlt_training_seen seen = {0};
     json_object *section;
+    const char *text;
 
     if (!json_object_object_get_ex(root, "training", &section))
         return 0;
@@ -155,7 +156,10 @@ static int read_training(struct dlt_training *training, json_object *root, struc
         default:
             return dlt_fail(error, "training.%.80s: expected a number, a word, true or false", key);
         }
-        if (dlt_training_apply(training, &seen, key, json_object_get_string(value), error))
+        text = json_object_get_string(value); /* of a number, it is made now */
+        if (!text)
+            return dlt_fail_memory(error);
+        if (dlt_training_apply(training, &seen, key, text, error))
             return dlt_fail_in(error, "training.");
     }
     return 0;

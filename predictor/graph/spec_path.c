@@ -46,6 +46,9 @@ int dlt_spec_fail(const struct dlt_spec_path *path, struct dlt_error *error, con
 
 const char *dlt_spec_shown(json_object *value, char buffer[DLT_SPEC_SHOWN])
 {
+    const char *written;
+    char number[32];
+
     switch (json_object_get_type(value)) {
     case json_type_array:
         return "a list";
@@ -56,8 +59,17 @@ const char *dlt_spec_shown(json_object *value, char buffer[DLT_SPEC_SHOWN])
         return buffer;
     case json_type_null:
         return "null";
+    case json_type_boolean:
+        return json_object_get_boolean(value) ? "true" : "false";
+    /* A number's text would be kept in the document, which threads may share. */
+    case json_type_int:
+        snprintf(buffer, DLT_SPEC_SHOWN, "%lld", (long long)json_object_get_int64(value));
+        return buffer;
     default:
-        dlt_text_copy(buffer, DLT_SPEC_SHOWN, json_object_get_string(value));
+        written = json_object_get_userdata(value); /* as the document has it */
+        if (!written)
+            written = dlt_text_from_double(number, json_object_get_double(value), 15);
+        dlt_text_copy(buffer, DLT_SPEC_SHOWN, written);
         return buffer;
     }
 }

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A prediction whose n-th allocation fails, for each n until none does: it ends with a sentence or
+ * with the right answer, and gives everything back. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <json-c/json.h>
+#include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/paths.h"
+#include "dltime.h"
+#include "test.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define OWN_ALLOCATOR 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define OWN_ALLOCATOR 0
+#endif
+#endif
+#ifndef OWN_ALLOCATOR
+#define OWN_ALLOCATOR 1
+#endif
+
+static long countdown; /* the allocation that fails; 0: none */
+static long held;      /* blocks that were not given back */
+
+#if OWN_ALLOCATOR
+
+/* glibc's own, below the names that this program takes over for itself and its libraries. */
+extern void *__libc_malloc(size_t);          /* NOLINT(bugprone-*,cert-*) */
+extern void *__libc_calloc(size_t, size_t);  /* NOLINT(bugprone-*,cert-*) */
+extern void *__libc_realloc(void *, size_t); /* NOLINT(bugprone-*,cert-*) */
+extern void __libc_free(void *);             /* NOLINT(bugprone-*,cert-*) */
+
+static bool refused(void)
+{
+    if (countdown == 0 || --countdown > 0)
+        return false;
+    errno = ENOMEM;
+    return true;
+}
+
+static void *counted(void *block)
+{
+    held += block != NULL;
+    return block;
+}
+
+void *malloc(size_t size)
+{
+    return refused() ? NULL : counted(__libc_malloc(size));
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return refused() ? NULL : counted(__libc_calloc(count, size));
+}
+
+void *realloc(void *block, size_t size)
+{
+    if (refused())
+        return NULL;
+    return block ? __libc_realloc(block, size) : counted(__libc_malloc(size));
+}
+
+/* What is used after this is no longer what it was. */
+void free(void *block)
+{
+    int saved = errno;
+
+    if (block) {
+        memset(block, 0xdd, malloc_usable_size(block));
+        held--;
+        __libc_free(block);
+    }
+    errno = saved;
+}
+
+/* json-c's parser (0.16) crashes by itself where memory is short: its allocations are granted. */
+struct json_object *json_tokener_parse_ex(struct json_tokener *tokener, const char *text, int size)
+{
+    struct json_object *(*parse)(struct json_tokener *, const char *, int);
+    long saved = countdown;
+    struct json_object *object;
+
+    countdown = 0;
+    *(void **)&parse = dlsym(RTLD_NEXT, "json_tokener_parse_ex");
+    object = parse(tokener, text, size);
+    countdown = saved;
+    return object;
+}
+
+#endif
+
+static int open_files(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    int count = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+/* Returns -1 with a sentence, or 0 with a number that tells one answer from another. */
+typedef int attempt(const void *what, double *answer, struct dlt_error *error);
+
+/* Returns how many allocations the attempt makes. */
+static long fail_each(attempt *try, const void *what)
+{
+    struct dlt_error error;
+    double expected = 0, answer;
+    long before, n = 0;
+    int files, result;
+
+    /* What is made once in a process is made now. */
+    if (try(what, &expected, &error))
+        fail_msg("%s", error.text);
+    files = open_files();
+    do {
+        memset(&error, 0, sizeof error);
+        answer = 0;
+        before = held;
+        countdown = ++n;
+        result = try(what, &answer, &error);
+        if (result == 0 ? answer != expected
+                        : !memchr(error.text, 0, sizeof error.text) || !*error.text) {
+            countdown = 0;
+            fail_msg("allocation %ld: returned %d, %g instead of %g: %s", n, result, answer,
+                     expected, error.text);
+        }
+        if (held != before) {
+            countdown = 0;
+            fail_msg("allocation %ld: %ld blocks were lost: %s", n, held - before, error.text);
+        }
+    } while (countdown == 0);
+    countdown = 0;
+    assert_int_equal(open_files(), files);
+    return n - 1;
+}
+
+static const char *profile_path(void)
+{
+    static char path[4096];
+
+    assert_non_null(dlt_path(DLT_FOLDER_DATA, "profiles/tesla-t4.pytorch.dlp", path, sizeof path));
+    return path;
+}
+
+static int predict(const void *what, double *answer, struct dlt_error *error)
+{
+    const struct dlt_question question = {.device = "t4", .devices = 2};
+    struct dlt_model *model = NULL;
+    struct dlt_profile *profile = NULL;
+    struct dlt_estimate *estimate = NULL;
+    int result = dlt_model_load(what, NULL, &model, error) ||
+                         dlt_profile_load(profile_path(), &profile, error) ||
+                         dlt_predict(model, profile, &question, &estimate, error)
+                     ? -1
+                     : 0;
+
+    if (result == 0)
+        *answer = dlt_estimate_job_quantile(estimate, 0.9);
+    dlt_estimate_destroy(estimate);
+    dlt_profile_destroy(profile);
+    dlt_model_destroy(model);
+    return result;
+}
+
+static void skip_under_sanitizers(void)
+{
+    if (!OWN_ALLOCATOR)
+        skip();
+}
+
+static void a_model_in_json(void **state)
+{
+    (void)state;
+    skip_under_sanitizers();
+    assert_true(fail_each(predict, "lenet5,batch=32,steps=100") > 100);
+}
+
+static void a_model_in_onnx(void **state)
+{
+    char path[4096], spec[4200];
+
+    (void)state;
+    skip_under_sanitizers();
+    assert_non_null(
+        dlt_path(DLT_FOLDER_DATA, "../tests/fuzz/seeds/onnx/gpt2-like-14.onnx", path, sizeof path));
+    snprintf(spec, sizeof spec, "%s,batch=4,steps=100", path);
+    assert_true(fail_each(predict, spec) > 100);
+}
+
+static void a_configuration_of_hugging_face(void **state)
+{
+    char path[] = "/tmp/dltime-memory-XXXXXX.json", spec[64];
+    int fd = mkstemps(path, 5);
+
+    (void)state;
+    skip_under_sanitizers();
+    assert_true(fd >= 0);
+    assert_true(dprintf(fd, "{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_layer\": 2,"
+                            " \"n_head\": 4, \"n_positions\": 128, \"vocab_size\": 100}") > 0);
+    close(fd);
+    snprintf(spec, sizeof spec, "%s,batch=4,steps=100", path);
+    assert_true(fail_each(predict, spec) > 100);
+    unlink(path);
+}
+
+static int load_learned(const void *what, double *answer, struct dlt_error *error)
+{
+    char path[2][4096];
+    struct dlt_scaling *scaling = NULL;
+    struct dlt_history *history = NULL;
+    int result;
+
+    (void)what;
+    dlt_path(DLT_FOLDER_DATA, "../tests/fuzz/seeds/learned/scaling.json", path[0], sizeof path[0]);
+    dlt_path(DLT_FOLDER_DATA, "../tests/fuzz/seeds/learned/history.json", path[1], sizeof path[1]);
+    result =
+        dlt_scaling_load(path[0], &scaling, error) || dlt_history_load(path[1], &history, error)
+            ? -1
+            : 0;
+    *answer = result == 0;
+    dlt_scaling_destroy(scaling);
+    dlt_history_destroy(history);
+    return result;
+}
+
+static void what_was_learned_from_runs_and_jobs(void **state)
+{
+    (void)state;
+    skip_under_sanitizers();
+    assert_true(fail_each(load_learned, NULL) > 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_in_json),
+        cmocka_unit_test(a_model_in_onnx),
+        cmocka_unit_test(a_configuration_of_hugging_face),
+        cmocka_unit_test(what_was_learned_from_runs_and_jobs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
