@@ -69,3 +69,14 @@ END
     run -1 "$dlbench" network m.json,batch=2 --steps 1 --backend onednn --output runs.jsonl
     [[ "$output" == *"(upsample): onednn has no bicubic interpolation"* ]]
 }
+
+@test "a network too large for the memory is refused before any is taken" {
+    # 2.65e9 parameters: weight, gradient and adam's two states, 16 bytes each.
+    run -1 "$dlbench" network gpt3_2.7b,batch=1,seq=16 --steps 1 --backend onednn --output runs.jsonl \
+        --memory 1000
+    [[ "$output" == *"weights, gradients and states of adam take 39.5 GiB, and there are 1000 MiB"* ]]
+    # The address space is a limit as well.
+    run -1 bash -c 'ulimit -v 2000000; exec "$@"' - "$dlbench" network gpt2_xl,batch=1,seq=16 \
+        --steps 1 --backend onednn --output runs.jsonl
+    [[ "$output" == *"take 23.2 GiB, and there are 1."*" GiB"* ]]
+}
