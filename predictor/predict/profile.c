@@ -280,9 +280,10 @@ size_t dlt_profile_touched(const struct dlt_profile *p)
     return bytes;
 }
 
-/* A section's bytes, read on the first call; NULL where that fails. Of several threads that read
- * them at once, one keeps its copy. */
-static const unsigned char *section_bytes(const struct dlt_profile *p, size_t index)
+/* A section's bytes, read on the first call; NULL where that fails, and *state says why. Of several
+ * threads that read them at once, one keeps its copy. */
+static const unsigned char *section_bytes(const struct dlt_profile *p, size_t index,
+                                          enum dlt_section_state *state)
 {
     const struct dlt_file_section *s = &p->section[index];
     unsigned char *bytes, *other = NULL;
@@ -293,6 +294,7 @@ static const unsigned char *section_bytes(const struct dlt_profile *p, size_t in
     if (bytes)
         return bytes;
     bytes = malloc(s->size + 1);
+    *state = bytes ? DLT_SECTION_ALTERED : DLT_SECTION_SHORT;
     if (bytes && read_at(p->fd, s->offset, bytes, s->size)) {
         if (atomic_compare_exchange_strong(&p->loaded[index], &other, bytes))
             return bytes;
@@ -306,9 +308,12 @@ static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
 {
     const struct dlt_file_section *s = &p->section[index];
     const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind);
-    const unsigned char *bytes = section_bytes(p, index);
+    enum dlt_section_state missing = DLT_SECTION_ALTERED;
+    const unsigned char *bytes = section_bytes(p, index, &missing);
 
-    if (!bytes || dlt_checksum(bytes, s->size, index) != s->checksum)
+    if (!bytes)
+        return missing;
+    if (dlt_checksum(bytes, s->size, index) != s->checksum)
         return DLT_SECTION_ALTERED;
     if (!dlt_section_parse(bytes, s->size, section) || !dlt_section_trees_are_sound(section))
         return DLT_SECTION_ALIEN;
@@ -323,6 +328,7 @@ bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_s
 {
     const struct dlt_file_section *s = &p->section[index];
     unsigned char state = atomic_load_explicit(&p->state[index], memory_order_relaxed);
+    enum dlt_section_state missing;
 
     section->index = s;
     if (state == DLT_SECTION_UNSEEN) {
@@ -332,7 +338,7 @@ bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_s
     }
     if (state != DLT_SECTION_SOUND)
         return false;
-    section->bytes = section_bytes(p, index);
+    section->bytes = section_bytes(p, index, &missing);
     return section->bytes && dlt_section_parse(section->bytes, s->size, section) > 0;
 }
 
@@ -341,6 +347,10 @@ int dlt_profile_check(const struct dlt_profile *p, struct dlt_error *error)
     for (uint32_t i = 0; i < p->header->section_count; i++) {
         unsigned char state = atomic_load_explicit(&p->state[i], memory_order_relaxed);
 
+        if (state == DLT_SECTION_SHORT) {
+            atomic_store_explicit(&p->state[i], DLT_SECTION_UNSEEN, memory_order_relaxed);
+            return dlt_fail_memory(error);
+        }
         if (state == DLT_SECTION_ALTERED)
             return dlt_fail(error,
                             "%s: the section of %s was altered (its checksum is wrong); copy the "

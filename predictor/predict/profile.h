@@ -78,7 +78,8 @@ void dlt_target_price(const struct dlt_profile *profile, const struct dlt_target
 /*
  * Whether a section that was used so far turned out to be altered: its checksum is verified when it
  * is first used, and such a section gives no price. Returns -1 with a sentence. Call it after
- * pricing; a network must not be priced by a damaged profile in silence.
+ * pricing; a network must not be priced by a damaged profile in silence. One for which there was no
+ * memory is told the same way, once, and is read again when it is next used.
  */
 int dlt_profile_check(const struct dlt_profile *profile, struct dlt_error *error);
 

@@ -160,7 +160,8 @@ enum dlt_section_state {
     DLT_SECTION_UNSEEN,
     DLT_SECTION_SOUND,
     DLT_SECTION_ALTERED,
-    DLT_SECTION_ALIEN
+    DLT_SECTION_ALIEN,
+    DLT_SECTION_SHORT /* no memory for it: dlt_profile_check says so, and lets it be tried again */
 };
 
 struct dlt_profile {

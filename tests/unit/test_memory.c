@@ -216,6 +216,45 @@ static void a_configuration_of_hugging_face(void **state)
     unlink(path);
 }
 
+/* A portal's way: the profile stays open, and is asked again after a failure. */
+static int predict_twice(const void *what, double *answer, struct dlt_error *error)
+{
+    const struct dlt_question question = {.device = "t4", .devices = 2};
+    long saved = countdown;
+    struct dlt_model *model = NULL;
+    struct dlt_profile *profile = NULL;
+    struct dlt_estimate *estimate = NULL;
+    int result;
+
+    countdown = 0;
+    if (dlt_model_load(what, NULL, &model, error) ||
+        dlt_profile_load(profile_path(), &profile, error))
+        fail_msg("%s", error->text);
+    countdown = saved;
+    result = dlt_predict(model, profile, &question, &estimate, error);
+    if (result) {
+        if (!strstr(error->text, "memory"))
+            fail_msg("%s", error->text);
+        saved = countdown;
+        countdown = 0;
+        if (dlt_predict(model, profile, &question, &estimate, error))
+            fail_msg("%s", error->text);
+        countdown = saved;
+    }
+    *answer = dlt_estimate_job_quantile(estimate, 0.9);
+    dlt_estimate_destroy(estimate);
+    dlt_profile_destroy(profile);
+    dlt_model_destroy(model);
+    return 0;
+}
+
+static void a_profile_that_is_asked_again_after_a_failure(void **state)
+{
+    (void)state;
+    skip_under_sanitizers();
+    assert_true(fail_each(predict_twice, "lenet5,batch=32,steps=100") > 10);
+}
+
 static int load_learned(const void *what, double *answer, struct dlt_error *error)
 {
     char path[2][4096];
@@ -249,6 +288,7 @@ int main(void)
         cmocka_unit_test(a_model_in_json),
         cmocka_unit_test(a_model_in_onnx),
         cmocka_unit_test(a_configuration_of_hugging_face),
+        cmocka_unit_test(a_profile_that_is_asked_again_after_a_failure),
         cmocka_unit_test(what_was_learned_from_runs_and_jobs),
     };
 
