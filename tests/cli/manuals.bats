@@ -179,3 +179,46 @@ help_fits() { # COMMAND...
         help_fits "$source_dir/scripts/$command"
     done
 }
+
+# Every text that the plugin can print at submission, as FILE:FORMAT: the strings of each call that
+# tells the user or fails, where strings side by side are one.
+messages() {
+    python3 - "$source_dir"/plugin/*/*.c <<'END'
+import re, sys
+
+string = r'"(?:[^"\\]|\\.)*"'
+tells = r"dlt_tell\w*|dlt_scene_say|dlt_fail|dlt_config_refuse|snprintf(?=\((?:message|line|mend),)"
+calls = r"\b(?:" + tells + r")\("
+for path in sys.argv[1:]:
+    source = open(path).read()
+    for call in re.finditer(calls, source):
+        depth, end = 1, call.end()
+        while depth:
+            token = re.compile(string + "|'.'|.", re.S).match(source, end)
+            depth += {"(": 1, ")": -1}.get(token.group(), 0)
+            end = token.end()
+        for text in re.findall(string, re.sub(r'"\s*"', "", source[call.end() : end])):
+            print(path.split("/")[-1] + ":" + text[1:-1])
+END
+}
+
+# shellcheck disable=SC2016
+@test "the administrator's guide has every message that the plugin prints at submission" {
+    messages | python3 -c '
+import re, sys
+
+page = open(sys.argv[1]).read().replace("\\`", "`").replace("\\|", "|")
+count, missing = 0, []
+for line in sys.stdin:
+    path, text = line.rstrip("\n").split(":", 1)
+    text = re.sub(r"^dltime: (warning: )?|\\n$", "", text).replace("\\\"", "\"")
+    # Up to the first conversion, or the longest fixed part where the text begins with one.
+    parts = re.split(r"%[-.0-9]*(?:ll|l|z)?[a-z]", text.replace("%%", "\0"))
+    parts = [part.replace("\0", "%").strip(" :;") for part in parts]
+    fixed = parts[0] or max(parts, key=len)
+    count += len(fixed) > 0
+    if fixed not in page:
+        missing.append(f"{path}: {text}")
+print("\n".join(missing))
+sys.exit(bool(missing) or count < 60)' "$source_dir/docs/admin.md"
+}
