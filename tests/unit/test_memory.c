@@ -203,10 +203,11 @@ static void a_model_in_onnx(void **state)
 static void a_configuration_of_hugging_face(void **state)
 {
     char path[] = "/tmp/dltime-memory-XXXXXX.json", spec[64];
-    int fd = mkstemps(path, 5);
+    int fd;
 
     (void)state;
     skip_under_sanitizers();
+    fd = mkstemps(path, 5);
     assert_true(fd >= 0);
     assert_true(dprintf(fd, "{\"model_type\": \"gpt2\", \"n_embd\": 64, \"n_layer\": 2,"
                             " \"n_head\": 4, \"n_positions\": 128, \"vocab_size\": 100}") > 0);
