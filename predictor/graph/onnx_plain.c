@@ -38,6 +38,7 @@ static const struct {
     {"Celu", "celu"},
     {"Softplus", "softplus"},
     {"Softsign", "softsign"},
+    {"Shrink", "softshrink"},
     {"Mish", "mish"},
     {"HardSwish", "hardswish"},
     {"HardSigmoid", "hardsigmoid"},

@@ -26,9 +26,10 @@ static int prelu(const struct dlt_op_site *site, struct dlt_op_result *result,
     return activation(site, result, error);
 }
 
-/* PyTorch divides x by 1 + |x|, and the quotient keeps both. */
-static int softsign(const struct dlt_op_site *site, struct dlt_op_result *result,
-                    struct dlt_error *error)
+/* Two operators in PyTorch, with a tensor between them that is kept: softsign's 1 + |x| besides x,
+ * tanhshrink's tanh(x) alone. */
+static int of_two(const struct dlt_op_site *site, struct dlt_op_result *result,
+                  struct dlt_error *error)
 {
     result->inside = dlt_tensor_elements(dlt_site_input(site, 0));
     return activation(site, result, error);
@@ -142,7 +143,16 @@ static const struct dlt_op rows[] = {
      .takes_integers = true,
      .kind = "elementwise",
      .function = DLT_DIV,
-     .infer = softsign},
+     .infer = of_two},
+    {.name = "tanhshrink",
+     .class = DLT_OP_ACTIVATION,
+     .least_inputs = 1,
+     .most_inputs = 1,
+     .kind = "elementwise",
+     .function = DLT_TANH,
+     .infer = of_two},
+    FUNCTION("softshrink", DLT_HARDTANH, DLT_SAVE_INPUT, false, REAL_IGNORED("lambd")),
+    FUNCTION("hardshrink", DLT_HARDTANH, DLT_SAVE_INPUT, false, REAL_IGNORED("lambd")),
     FUNCTION("logsigmoid", DLT_SOFTPLUS, DLT_SAVE_INPUT, false, {0}),
     FUNCTION("exp", DLT_EXP, DLT_SAVE_OUTPUT, true, {0}),
     FUNCTION("sin", DLT_EXP, DLT_SAVE_INPUT, false, {0}),

@@ -301,7 +301,8 @@ def table():
     for name in ("mean", "sum", "max", "min", "norm", "argmax"):
         ops[name] = reduce
     for name in ("relu", "relu6", "gelu", "silu", "mish", "hardswish", "hardsigmoid", "hardtanh",
-                 "leaky_relu", "elu", "selu", "celu", "softplus", "softsign", "logsigmoid"):
+                 "leaky_relu", "elu", "selu", "celu", "softplus", "softsign", "logsigmoid",
+                 "softshrink", "hardshrink", "tanhshrink"):
         ops[name] = activation(name)
     for name in ("sigmoid", "tanh", "exp", "sin", "cos", "log", "sqrt", "rsqrt", "reciprocal",
                  "erf", "square", "abs", "neg", "sign", "floor", "ceil", "round", "logical_not"):

@@ -156,7 +156,9 @@ def elementwise():
                "silu": nn.SiLU, "mish": nn.Mish, "hardswish": nn.Hardswish, "gelu": nn.GELU,
                "hardsigmoid": nn.Hardsigmoid, "selu": nn.SELU, "hardtanh": nn.Hardtanh,
                "leaky_relu": nn.LeakyReLU, "elu": nn.ELU, "celu": nn.CELU,
-               "softplus": nn.Softplus, "softsign": nn.Softsign}
+               "softplus": nn.Softplus, "softsign": nn.Softsign,
+               "softshrink": nn.Softshrink, "hardshrink": nn.Hardshrink,
+               "tanhshrink": nn.Tanhshrink}
     rows = [Case(op, *over(IMAGE), make) for op, make in modules.items()]
     rows.append(Case("logsigmoid", *over(IMAGE), nn.LogSigmoid, "a CPU keeps a buffer besides"))
     for op in ("exp log sqrt rsqrt reciprocal square erf sin cos abs neg sign floor ceil "

@@ -259,11 +259,13 @@ static void what_is_kept_is_what_autograd_keeps(void **state)
         const char *layer;
         double bytes;
     } expected[] = {
-        {"\"op\": \"softsign\", \"inputs\": [\"x\"]", 960 + 960},        /* x and 1 + |x| */
-        {"\"op\": \"l1_loss\", \"inputs\": [\"x\", \"y\"]", 960},        /* x - y */
-        {"\"op\": \"mse_loss\", \"inputs\": [\"x\", \"y\"]", 960 + 960}, /* x and y */
-        {"\"op\": \"pow\", \"inputs\": [\"x\"]", 960},                   /* x */
-        {"\"op\": \"pow\", \"inputs\": [\"x\", \"y\"]", 3 * 960},        /* x, y and x^y */
+        {"\"op\": \"softsign\", \"inputs\": [\"x\"]", 960 + 960},             /* x and 1 + |x| */
+        {"\"op\": \"softshrink\", \"inputs\": [\"x\"], \"lambd\": 0.3", 960}, /* x */
+        {"\"op\": \"tanhshrink\", \"inputs\": [\"x\"]", 960},                 /* tanh(x) */
+        {"\"op\": \"l1_loss\", \"inputs\": [\"x\", \"y\"]", 960},             /* x - y */
+        {"\"op\": \"mse_loss\", \"inputs\": [\"x\", \"y\"]", 960 + 960},      /* x and y */
+        {"\"op\": \"pow\", \"inputs\": [\"x\"]", 960},                        /* x */
+        {"\"op\": \"pow\", \"inputs\": [\"x\", \"y\"]", 3 * 960},             /* x, y and x^y */
         {"\"op\": \"gather\", \"dim\": 1, \"inputs\": [\"x\", \"i\"]", 960 + 1920},
         {"\"op\": \"index_select\", \"dim\": 1, \"inputs\": [\"x\", \"j\"]", 96},
     };
