@@ -115,6 +115,23 @@ static void undo(void *opt)
     slurm_xfree((void **)&partition);
 }
 
+/* The job's comment, never over the user's own. A job without a tag runs as well: what was decided
+ * for it stands. */
+static void leave_tag(void *opt, const char *tag)
+{
+    char *comment;
+
+    if (!tag[0] || slurm_option_isset(opt, "comment"))
+        return;
+    slurm_option_set(opt, "comment", tag, false);
+    comment = slurm_option_get(opt, "comment");
+    if (comment && strcmp(comment, tag) == 0)
+        dlt_text_copy(ours.tag, sizeof ours.tag, tag);
+    else
+        dlt_tell_warning("Slurm did not take the job's comment; nothing will be learned from it");
+    slurm_xfree((void **)&comment);
+}
+
 /* Puts the decision into the submission's options: time, partition and the site's tag, nothing
  * else. */
 static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *error)
@@ -140,11 +157,7 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
         /* Slurm keeps whole minutes. */
         ours.time_s = ceil(decision->limit_s / 60 - 1e-9) * 60;
     }
-    /* Never over the user's own comment. */
-    if (advice->tag[0] && !slurm_option_isset(opt, "comment")) {
-        slurm_option_set(opt, "comment", advice->tag, false);
-        memcpy(ours.tag, advice->tag, sizeof ours.tag);
-    }
+    leave_tag(opt, advice->tag);
     return 0;
 }
 

@@ -172,6 +172,28 @@ END
     unchanged
 }
 
+@test "a Slurm that does not take the tag costs one warning, and the limit stands" {
+    gcc -shared -fPIC -x c - -o comment.so <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <string.h>
+int slurm_option_set(void *opt, const char *name, const char *value, bool early)
+{
+    int (*real)(void *, const char *, const char *, bool) = dlsym(RTLD_NEXT, "slurm_option_set");
+    return strcmp(name, "comment") == 0 ? 0 : real(opt, name, value, early);
+}
+END
+    conf 'tag = true;'
+    submit "${v100[@]}" "$long"
+    [[ $(job_field "$job" Comment) == dltime:* && $stderr != *warning* ]]
+    LD_PRELOAD=$folder/comment.so submit "${v100[@]}" "$long"
+    warns "Slurm did not take the job's comment"
+    [[ $(grep -c warning <<<"$stderr") == 1 ]]
+    [[ $(job_field "$job" Comment) != *dltime:* ]]
+    set_as_said
+}
+
 @test "a controller that does not answer costs the deadline and one warning" {
     conf 'deadline = 0.5;'
     stopped 2 grep -q warning err
