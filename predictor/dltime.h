@@ -120,7 +120,7 @@ struct dlt_question {
     const char
         *device;       /* device name, catalogue alias or GRES type; NULL: the profile's only one */
     int devices;       /* devices in all; 0: 1 */
-    int nodes;         /* nodes in all; 0: 1 */
+    int nodes;         /* nodes in all, no more than devices; 0: 1 */
     int cpus;          /* CPUs of the job on each node; 0: unknown */
     bool forward_only; /* inference instead of a training step */
     double memory_bytes;   /* memory of one device; 0: from the profile or the catalogue */

@@ -74,15 +74,26 @@ static void fill_spread(struct dlt_estimate *e, const struct dlt_step_sum *sum,
         p->networks > 0 ? freedom_of(variance, freedom, sizeof freedom / sizeof *freedom) : 4;
 }
 
-static int choose_batch(struct dlt_estimate *e, const struct dlt_question *question,
-                        struct dlt_error *error)
+static int choose_devices(struct dlt_estimate *e, const struct dlt_question *question,
+                          struct dlt_error *error)
 {
     e->devices = question->devices > 0 ? question->devices : 1;
-    if (e->training.devices > 0 && e->training.devices < e->devices)
-        e->devices = (int)e->training.devices;
     e->nodes = question->nodes > 0 ? question->nodes : 1;
     if (e->nodes > e->devices)
+        return dlt_fail(error,
+                        "%s: %d nodes need at least as many devices, not %d; devices are counted "
+                        "in all",
+                        e->model, e->nodes, e->devices);
+    if (e->training.devices > 0 && e->training.devices < e->devices)
+        e->devices = (int)e->training.devices;
+    /* Of those the training uses, each may be on a node of its own. */
+    if (e->nodes > e->devices)
         e->nodes = e->devices;
+    return 0;
+}
+
+static int choose_batch(struct dlt_estimate *e, struct dlt_error *error)
+{
     e->batch = dlt_training_batch(&e->training, e->devices);
     if (e->batch < 1)
         return dlt_fail(error, "%s: no batch size; add batch=N (of one device) or global_batch=N",
@@ -212,7 +223,7 @@ static int fill(struct dlt_estimate *e, struct dlt_prepared *prepared,
         return dlt_fail_memory(error);
     if (dlt_profile_target(profile, question->device, question->cpus, e->training.framework,
                            &target, error) ||
-        choose_batch(e, question, error) ||
+        choose_devices(e, question, error) || choose_batch(e, error) ||
         dlt_prepared_lower(prepared, e->batch, !e->forward_only,
                            dlt_profile_threads(profile, target.entry), &e->lowered, error))
         return -1;

@@ -150,6 +150,16 @@ JSON
     [ "$status" -eq 2 ]
 }
 
+@test "more nodes than devices are refused, more than the training uses are not" {
+    predict mlp.json --profile "$PROFILE" --nodes 2
+    [ "$status" -eq 1 ] && [ -z "$output" ]
+    [[ "$stderr" == *"2 nodes need at least as many devices, not 1"* ]]
+    predict mlp.json --profile "$PROFILE" --devices 2 --nodes 4
+    [ "$status" -eq 1 ] && [[ "$stderr" == *"4 nodes"*"not 2"* ]]
+    predict mlp.json,devices=2 --profile "$PROFILE" --devices 8 --nodes 4 --json
+    [ "$status" -eq 0 ] && jq -e '.devices == 2 and .nodes == 2' <<< "$output"
+}
+
 @test "a cut, altered or foreign profile is refused" {
     head -c 300 "$PROFILE" > cut.dlp
     predict mlp.json --profile cut.dlp
