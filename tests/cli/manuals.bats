@@ -212,12 +212,12 @@ count, missing = 0, []
 for line in sys.stdin:
     path, text = line.rstrip("\n").split(":", 1)
     text = re.sub(r"^dltime: (warning: )?|\\n$", "", text).replace("\\\"", "\"")
-    # Up to the first conversion, or the longest fixed part where the text begins with one.
+    # What stands before the first conversion, and every long fixed part behind it.
     parts = re.split(r"%[-.0-9]*(?:ll|l|z)?[a-z]", text.replace("%%", "\0"))
     parts = [part.replace("\0", "%").strip(" :;") for part in parts]
-    fixed = parts[0] or max(parts, key=len)
-    count += len(fixed) > 0
-    if fixed not in page:
+    fixed = [parts[0]] + [part for part in parts[1:] if len(part) > 9]
+    count += any(fixed)
+    if any(part not in page for part in fixed):
         missing.append(f"{path}: {text}")
 print("\n".join(missing))
 sys.exit(bool(missing) or count < 60)' "$source_dir/docs/admin.md"
