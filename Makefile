@@ -27,7 +27,8 @@ sysconfdir ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
 SLURM_PLUGIN_DIR ?= $(firstword $(wildcard /usr/lib/$(MULTIARCH)/slurm-wlm /usr/lib/$(MULTIARCH)/slurm /usr/lib64/slurm /usr/lib/slurm) $(libdir)/slurm)
 
 VERSION  := $(shell sed -n 's/^\#define DLT_VERSION "\(.*\)"/\1/p' predictor/dltime.h)
-COMMIT   := $(shell git rev-parse --short HEAD 2>/dev/null || echo release)
+COMMIT   := $(or $(if $(wildcard .git),$(shell git rev-parse --short HEAD 2>/dev/null)),\
+	$(shell cat .commit 2>/dev/null),unknown)
 SONAME   := libdltime.so.0
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
@@ -49,13 +50,13 @@ ALL_LDFLAGS += --coverage
 endif
 # Where the installed programs look for models, profiles and configuration.
 PATHS := -DDLT_DATADIR='"$(datadir)/dltime"' -DDLT_LIBDIR='"$(libdir)/dltime"' \
-	-DDLT_LIBEXECDIR='"$(libexecdir)/dltime"' -DDLT_SYSCONFDIR='"$(sysconfdir)/dltime"' \
-	-DDLT_COMMIT='"$(COMMIT)"'
+	-DDLT_LIBEXECDIR='"$(libexecdir)/dltime"' -DDLT_SYSCONFDIR='"$(sysconfdir)/dltime"'
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)))
 
-LIB_OBJ     := $(call objects,predictor/base/*.c predictor/graph/*.c predictor/lower/*.c \
-	predictor/device/*.c predictor/measure/*.c predictor/predict/*.c)
+VERSION_OBJ := $(BUILD)/obj/predictor/base/version.o
+LIB_OBJ     := $(filter-out $(VERSION_OBJ),$(call objects,predictor/base/*.c predictor/graph/*.c \
+	predictor/lower/*.c predictor/device/*.c predictor/measure/*.c predictor/predict/*.c))
 LEARN_OBJ   := $(call objects,predictor/learn/*.c)
 COMMAND_OBJ := $(call objects,predictor/command/*.c)
 ADVISE_OBJ  := $(call objects,plugin/advise/*.c)
@@ -94,6 +95,25 @@ $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) $(PATHS) -c -o $@ $<
 
+# What --version says. The file changes, and with it the one object, when any of it does.
+ONEDNN_VERSION = $(shell $(CC) -E -dM -include dnnl_version.h -xc /dev/null 2>/dev/null | \
+	awk '$$2 ~ /^DNNL_VERSION_(MAJOR|MINOR|PATCH)$$/ { v[$$2] = $$3 } END { if (NR) print \
+	v["DNNL_VERSION_MAJOR"] "." v["DNNL_VERSION_MINOR"] "." v["DNNL_VERSION_PATCH"] }')
+BUILD_SAYS = -DDLT_COMMIT='"$(COMMIT)"' \
+	-DDLT_BUILD_FLAGS='"$(strip $(filter -O% -g% -m%,$(CFLAGS)) \
+	$(if $(SANITIZE),-fsanitize=$(SANITIZE)) $(if $(COVERAGE),--coverage))"' \
+	-DDLT_BUILD_BLAS='"OpenBLAS $(shell pkg-config --modversion openblas 2>/dev/null)"' \
+	-DDLT_BUILD_BACKENDS='"oneDNN $(ONEDNN_VERSION)$(patsubst \
+	$(BUILD)/backend_cuda%.so,$(comma) CUDA %,$(CUDA_BACKENDS))"'
+comma := ,
+.PHONY: always
+$(BUILD)/version.flags: always
+	@mkdir -p $(@D)
+	@printf '%s\n' $(BUILD_SAYS) >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(VERSION_OBJ): $(BUILD)/version.flags
+$(VERSION_OBJ): PATHS = $(BUILD_SAYS)
+
 $(BUILD)/libdltime.a: $(LIB_OBJ)
 	$(AR) rcs $@.new $^ && mv $@.new $@
 
@@ -101,11 +121,11 @@ $(BUILD)/libdltime.so: $(LIB_OBJ) predictor/libdltime.map
 	$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=predictor/libdltime.map \
 		$(SHARED_CHECK) $(ALL_LDFLAGS) -o $@ $(LIB_OBJ) $(LIB_LIBS)
 
-$(BUILD)/dltime: $(COMMAND_OBJ) $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
+$(BUILD)/dltime: $(COMMAND_OBJ) $(VERSION_OBJ) $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LEARN_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
 
 # -rdynamic: backends are opened at run time and call back into the program's timer.
-$(BUILD)/dlbench: $(BENCH_OBJ) $(LIB_OBJ)
+$(BUILD)/dlbench: $(BENCH_OBJ) $(VERSION_OBJ) $(LIB_OBJ)
 	$(CC) -rdynamic $(ALL_LDFLAGS) -o $@ $^ -ldl -lpthread $(LIB_LIBS)
 
 # Its own loops (optimizers, dropout) have to vectorise to run as fast as a framework's.

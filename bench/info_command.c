@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "command.h"
 #include "load.h"
 
@@ -225,7 +226,7 @@ static void print_screen(const struct found *found)
 
     if (localtime_r(&now, &local))
         strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S", &local);
-    printf("%s   dlbench %s (%s)\n", date, DLT_VERSION, DLT_COMMIT);
+    printf("%s   dlbench %s (%s)\n", date, DLT_VERSION, dlt_version_commit());
     print_devices(found);
     print_cpu(found);
     print_backends(found);

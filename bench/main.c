@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "command.h"
 
 static const struct {
@@ -43,7 +44,7 @@ int main(int argc, char **argv)
         return command_finish(argv[1], BENCH_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("dlbench %s (%s)\n", DLT_VERSION, DLT_COMMIT);
+        dlt_version_print("dlbench");
         return command_finish(argv[1], BENCH_DONE);
     }
     for (size_t i = 0; i < COMMANDS; i++) {

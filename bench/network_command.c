@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "command.h"
 #include "network.h"
 #include "network_report.h"
@@ -306,7 +307,8 @@ static int open_output(const struct request *request, const struct bench_session
     struct dlt_measure_header header = {
         .runs = true, .device = session->device, .software = session->software};
 
-    snprintf(header.source, sizeof header.source, "dlbench %s (%s)", DLT_VERSION, DLT_COMMIT);
+    snprintf(header.source, sizeof header.source, "dlbench %s (%s)", DLT_VERSION,
+             dlt_version_commit());
     return bench_output_open(request->common.output, BENCH_OUTPUT_RESUME, &header, output, error);
 }
 

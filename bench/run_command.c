@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "command.h"
 #include "options.h"
 #include "quick_networks.h"
@@ -138,7 +139,8 @@ static void describe(const struct bench_session *session, struct dlt_measure_hea
     memset(header, 0, sizeof *header);
     header->device = session->device;
     header->software = session->software;
-    snprintf(header->source, sizeof header->source, "dlbench %s (%s)", DLT_VERSION, DLT_COMMIT);
+    snprintf(header->source, sizeof header->source, "dlbench %s (%s)", DLT_VERSION,
+             dlt_version_commit());
 }
 
 static void print_table(const struct request *request, const struct bench_runner *runner,

@@ -7,6 +7,7 @@
 
 #include "base/paths.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "command/command.h"
 
 static const struct {
@@ -71,7 +72,7 @@ int main(int argc, char **argv)
         return command_finish("help", COMMAND_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("dltime %s (%s)\n", DLT_VERSION, DLT_COMMIT);
+        dlt_version_print("dltime");
         print_slurm_release();
         return command_finish("--version", COMMAND_DONE);
     }

@@ -133,3 +133,14 @@ JSON
     [ "$status" -eq 1 ]
     [[ "$output" == *"standard output: No space left on device"* ]]
 }
+
+@test "--version says the commit and what the programs were built with" {
+    local program
+    for program in dltime dlbench; do
+        run "$BUILD/$program" --version
+        [ "$status" -eq 0 ]
+        [[ "${lines[0]}" =~ ^$program\ 0\.1\.0\ \(([0-9a-f]{7,}|unknown)\)$ ]]
+        [[ "${lines[1]}" =~ ^compiler\ (gcc|clang)\ .*[0-9]+\..*,\  ]]
+        [[ "${lines[2]}" =~ ^BLAS\ OpenBLAS\ [0-9.]+\;\ for\ backends\ oneDNN\ [0-9]+\.[0-9]+ ]]
+    done
+}
