@@ -51,6 +51,7 @@ static struct json_object *terms_json(const struct dlt_terms *terms)
     struct json_object *object = json_object_new_object();
 
     dlt_json_number(object, "compute", terms->compute);
+    dlt_json_number(object, "recompute", terms->recompute);
     dlt_json_number(object, "update", terms->update);
     dlt_json_number(object, "communicate", terms->communicate);
     dlt_json_number(object, "load", terms->load);

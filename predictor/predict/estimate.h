@@ -16,7 +16,7 @@ struct dlt_unit_times {
 
 /* Terms of one job, seconds over the whole of it; NaN: not applicable. */
 struct dlt_terms {
-    double compute, update, communicate, load, validate, checkpoint, setup;
+    double compute, recompute, update, communicate, load, validate, checkpoint, setup;
 };
 
 struct dlt_estimate {

@@ -142,11 +142,11 @@ static void scale_units(struct dlt_estimate *e, const struct dlt_step_parameters
 static int correct(struct dlt_estimate *e, const struct dlt_model *model,
                    const struct dlt_question *question, struct dlt_error *error)
 {
-    double *const times[] = {&e->step_s,        &e->epoch_s,        &e->job_s,
-                             &e->forward_s,     &e->backward_s,     &e->allocate_s,
-                             &e->terms.compute, &e->terms.update,   &e->terms.communicate,
-                             &e->terms.load,    &e->terms.validate, &e->terms.checkpoint,
-                             &e->terms.setup};
+    double *const times[] = {
+        &e->step_s,           &e->epoch_s,           &e->job_s,         &e->forward_s,
+        &e->backward_s,       &e->allocate_s,        &e->terms.compute, &e->terms.recompute,
+        &e->terms.update,     &e->terms.communicate, &e->terms.load,    &e->terms.validate,
+        &e->terms.checkpoint, &e->terms.setup};
     const struct dlt_correction *found = NULL;
     uint64_t network;
 

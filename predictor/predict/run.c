@@ -43,12 +43,21 @@ static double checkpoint_seconds(const struct dlt_training *t, double parameters
     return bytes / 1e9;
 }
 
+/* Bytes that cross the ring, of those of an all-reduce: parameters that are gathered where they are
+ * needed, forward and backward, make half as many again; gradients or states that are spread alone
+ * cost nothing more (Rajbhandari et al. 2020, arXiv 1910.02054, section 7). */
+static double traffic(enum dlt_sharding sharding)
+{
+    return sharding >= DLT_ZERO3 ? 1.5 : 1;
+}
+
 /* Seconds that several devices add to a step of one. */
 static double communicate(const struct dlt_estimate *e, double step_s, double backward_s,
                           double gradient_bytes)
 {
-    double ring_s = dlt_run_all_reduce(gradient_bytes, backward_s, e->devices, e->nodes, &e->device,
-                                       e->node_bandwidth);
+    double more = traffic(e->training.sharding);
+    double ring_s = dlt_run_all_reduce(more * gradient_bytes, backward_s, e->devices, e->nodes,
+                                       &e->device, e->node_bandwidth);
     const struct dlt_scaling_case where = {.network = e->model,
                                            .devices = e->devices,
                                            .nodes = e->nodes,
@@ -57,7 +66,8 @@ static double communicate(const struct dlt_estimate *e, double step_s, double ba
 
     if (e->devices < 2 || !e->scaling || !(step_s > 0))
         return ring_s;
-    return fmax(dlt_scaling_slowdown(e->scaling, &where) - 1, 0) * step_s;
+    /* The runs that it was learned from reduce gradients alone. */
+    return more * fmax(dlt_scaling_slowdown(e->scaling, &where) - 1, 0) * step_s;
 }
 
 /* Optimizer steps of one epoch; NaN without samples. */
@@ -73,8 +83,13 @@ static double steps_per_epoch(const struct dlt_estimate *e)
     return t->drop_last ? fmax(floor(steps), 1) : ceil(steps);
 }
 
-static void job_terms(struct dlt_estimate *e, double compute_s, double update_s, double reduce_s,
-                      double load_s, double forward_s, double parameters)
+/* Of one step: what adds up to it. */
+struct step_terms {
+    double compute_s, recompute_s, update_s, reduce_s, load_s;
+};
+
+static void job_terms(struct dlt_estimate *e, const struct step_terms *step, double forward_s,
+                      double parameters)
 {
     const struct dlt_training *t = &e->training;
     double runs = t->runs > 0 ? (double)t->runs : 1;
@@ -82,10 +97,11 @@ static void job_terms(struct dlt_estimate *e, double compute_s, double update_s,
     double total = runs * steps;
 
     e->terms = (struct dlt_terms){
-        .compute = total * compute_s,
-        .update = e->forward_only ? NAN : total * update_s,
-        .communicate = e->devices > 1 ? total * reduce_s : NAN,
-        .load = t->loader_samples_per_s > 0 ? total * load_s : NAN,
+        .compute = total * step->compute_s,
+        .recompute = t->recompute && !e->forward_only ? total * step->recompute_s : NAN,
+        .update = e->forward_only ? NAN : total * step->update_s,
+        .communicate = e->devices > 1 ? total * step->reduce_s : NAN,
+        .load = t->loader_samples_per_s > 0 ? total * step->load_s : NAN,
         .validate = NAN,
         .checkpoint = NAN,
         .setup = t->setup_s >= 0 ? t->setup_s : dlt_run_default_setup(t->framework),
@@ -102,8 +118,8 @@ static void job_terms(struct dlt_estimate *e, double compute_s, double update_s,
 /* Adds the terms that apply. */
 static double sum_terms(const struct dlt_terms *terms)
 {
-    const double all[] = {terms->compute,  terms->update,     terms->communicate, terms->load,
-                          terms->validate, terms->checkpoint, terms->setup};
+    const double all[] = {terms->compute, terms->recompute, terms->update,     terms->communicate,
+                          terms->load,    terms->validate,  terms->checkpoint, terms->setup};
     double sum = 0;
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -117,22 +133,28 @@ void dlt_run_fill(struct dlt_estimate *e, const struct dlt_step_times *times, do
 {
     const struct dlt_training *t = &e->training;
     double micro_steps = t->accumulate > 0 ? (double)t->accumulate : 1;
-    double compute = micro_steps * (e->forward_only ? times->forward_s : times->micro_s);
-    double update = e->forward_only ? 0 : times->update_s;
-    double reduce =
-        e->forward_only ? 0 : communicate(e, compute + update, backward_s, gradient_bytes);
     double samples = micro_steps * (double)e->batch * e->devices;
-    double load = 0;
+    struct step_terms step = {.compute_s = micro_steps * times->forward_s};
 
+    if (!e->forward_only) {
+        step.compute_s = micro_steps * times->micro_s;
+        /* All but the borders of the segments is run forward a second time (Chen et al. 2016, arXiv
+         * 1604.06174). */
+        step.recompute_s = t->recompute ? micro_steps * times->forward_s : 0;
+        step.update_s = times->update_s;
+        e->step_s = step.compute_s + step.recompute_s + step.update_s;
+        step.reduce_s = communicate(e, e->step_s, backward_s, gradient_bytes);
+    }
+    e->step_s = step.compute_s + step.recompute_s + step.update_s + step.reduce_s;
     /* Loading runs beside the step: only what it takes longer shows. */
     if (t->loader_samples_per_s > 0)
-        load = fmax(samples / t->loader_samples_per_s - (compute + update + reduce), 0);
-    e->step_s = compute + update + reduce + load;
+        step.load_s = fmax(samples / t->loader_samples_per_s - e->step_s, 0);
+    e->step_s += step.load_s;
     e->steps_per_epoch = steps_per_epoch(e);
     e->epochs = t->epochs > 0 ? fmax(t->epochs - (double)t->start_epoch, 0) : NAN;
     if (t->steps > 0)
         e->epochs = (double)t->steps / e->steps_per_epoch;
-    job_terms(e, compute, update, reduce, load, times->forward_s, parameters);
+    job_terms(e, &step, times->forward_s, parameters);
     e->job_s = t->steps > 0 || !isnan(e->steps_per_epoch * e->epochs) ? sum_terms(&e->terms) : NAN;
     e->epoch_s = e->steps_per_epoch * e->step_s;
     if (t->validation_samples > 0 && !isnan(e->epoch_s))

@@ -203,6 +203,46 @@ static void accumulation_repeats_the_pass_but_not_the_update(void **state)
     assert_near(e.steps_per_epoch, 4, 0); /* ceil(1000 / 256) */
 }
 
+/* Four micro-steps of 30 ms, and the forward pass of each once more. */
+static void recompute_runs_each_forward_pass_again(void **state)
+{
+    struct dlt_estimate e = small_job();
+
+    (void)state;
+    e.training.accumulate = 4;
+    e.training.recompute = true;
+    dlt_run_fill(&e, &step_times, 0.02, 0, 0);
+    assert_near(e.step_s, 4 * 0.03 + 4 * 0.01 + 0.002, 1e-12);
+    assert_near(e.terms.recompute, 3 * 4 * 0.04, 1e-12); /* 3 epochs of 4 steps */
+    assert_near(e.job_s, e.terms.compute + e.terms.recompute + e.terms.update + 5, 1e-12);
+    /* Inference keeps nothing that could be computed anew. */
+    e.forward_only = true;
+    dlt_run_fill(&e, &step_times, NAN, 0, 0);
+    assert_near(e.step_s, 0.04, 1e-12);
+    assert_true(isnan(e.terms.recompute));
+}
+
+/* ZeRO's section 7: spread gradients move as much as an all-reduce, spread parameters half as much
+ * again. 2 x 3/4 x 1 GB / 100 GB/s = 15 ms, and 6 hops of 10 us. */
+static void sharded_parameters_cross_the_ring_once_more(void **state)
+{
+    struct dlt_scaling scaling = {.exponent = {0.1, 0, 0, 0}};
+    struct dlt_estimate e = small_job();
+
+    (void)state;
+    e.devices = 4;
+    e.device.interconnect_bandwidth = 100e9;
+    e.training.sharding = DLT_ZERO2;
+    dlt_run_fill(&e, &step_times, 0, 1e9, 0);
+    assert_near(e.step_s, 0.032 + 0.01506, 1e-12);
+    e.training.sharding = DLT_FSDP;
+    dlt_run_fill(&e, &step_times, 0, 1e9, 0);
+    assert_near(e.step_s, 0.032 + 0.02256, 1e-12);
+    e.scaling = &scaling;
+    dlt_run_fill(&e, &step_times, 0, 1e9, 0);
+    assert_near(e.step_s, 0.032 * (1 + 1.5 * 0.1051709), 1e-8);
+}
+
 static void quantiles_follow_the_t_distribution_of_the_log(void **state)
 {
     struct dlt_estimate e = {
@@ -233,6 +273,8 @@ int main(void)
         cmocka_unit_test(steps_stand_in_for_samples_and_epochs),
         cmocka_unit_test(without_epochs_there_is_no_job_time),
         cmocka_unit_test(accumulation_repeats_the_pass_but_not_the_update),
+        cmocka_unit_test(recompute_runs_each_forward_pass_again),
+        cmocka_unit_test(sharded_parameters_cross_the_ring_once_more),
         cmocka_unit_test(quantiles_follow_the_t_distribution_of_the_log),
     };
 
