@@ -31,7 +31,7 @@ static bool add_copies(struct bench_layer *layer, const struct bench_argument *o
         offsets[layer->axis] += dims[layer->axis];
     }
     for (int i = 0; i < layer->input_count && *status == BENCH_OK; i++) {
-        struct bench_buffer *part;
+        struct bench_buffer *part = NULL;
 
         *status = bench_buffer_alias(context, layer->output->value, place[i], 0, &part, error);
         if (*status == BENCH_OK)

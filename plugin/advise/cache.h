@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What was kept under key (any text) at most age_s ago (0: never): malloc'ed, NUL-terminated; else false. */
+/* What was kept under key (any text) at most age_s ago (0: never): malloc'ed, NUL-terminated; else
+ * false. */
 bool dlt_cache_read(const char *key, double age_s, size_t limit, char **data, size_t *size);
 
 /* Keeps data under key, or does not. */

@@ -181,8 +181,9 @@ static void common_features(const struct dlt_record *record, const struct dlt_wo
     dlt_numbers_add(f, "ln balance", log(compute) - log(memory));
 }
 
-/* Images have their channels side by side in blocks: the kernels for counts that fill none are other
- * ones. Padding to a tile hardly tells 639 channels from 640, which take an eighth of the time. */
+/* Images have their channels side by side in blocks: the kernels for counts that fill none are
+ * other ones. Padding to a tile hardly tells 639 channels from 640, which take an eighth of the
+ * time. */
 static void divisors(const struct dlt_field *field, double value, struct dlt_numbers *f)
 {
     for (int divisor = 4; divisor <= 16; divisor *= 2)
