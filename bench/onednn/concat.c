@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../shapes.h"
+#include "base/known.h"
 #include "onednn.h"
 
 /* Whether the operands follow each other in memory as wholes. oneDNN 2 copies these element by
@@ -20,11 +21,13 @@ static bool add_copies(struct bench_layer *layer, const struct bench_argument *o
 {
     struct bench_context *context = layer->context;
     int64_t offsets[DNNL_MAX_NDIMS] = {0};
-    bench_md place[BENCH_OPERANDS];
+    bench_md place[BENCH_OPERANDS] = {NULL};
 
     for (int i = 0; i < layer->input_count; i++) {
-        const dnnl_dim_t *dims = bench_md_dims(operand[i].buffer->md);
+        const dnnl_dim_t *dims;
 
+        DLT_KNOWN(operand[i].buffer);
+        dims = bench_md_dims(operand[i].buffer->md);
         place[i] = bench_md_part(context, layer->output->value->md, dims, offsets);
         if (!place[i])
             return false;
