@@ -142,10 +142,11 @@ void dlt_run_fill(struct dlt_estimate *e, const struct dlt_step_times *times, do
          * 1604.06174). */
         step.recompute_s = t->recompute ? micro_steps * times->forward_s : 0;
         step.update_s = times->update_s;
-        e->step_s = step.compute_s + step.recompute_s + step.update_s;
-        step.reduce_s = communicate(e, e->step_s, backward_s, gradient_bytes);
     }
-    e->step_s = step.compute_s + step.recompute_s + step.update_s + step.reduce_s;
+    e->step_s = step.compute_s + step.recompute_s + step.update_s;
+    if (!e->forward_only)
+        step.reduce_s = communicate(e, e->step_s, backward_s, gradient_bytes);
+    e->step_s += step.reduce_s;
     /* Loading runs beside the step: only what it takes longer shows. */
     if (t->loader_samples_per_s > 0)
         step.load_s = fmax(samples / t->loader_samples_per_s - e->step_s, 0);
