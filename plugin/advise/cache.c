@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/partial.h"
+
 /* Opens the folder, after making it where `make`; -1 where there is none to be trusted. */
 static int open_folder(bool make)
 {
@@ -104,20 +106,18 @@ static bool write_all(int fd, const char *data, size_t size)
 /* Not synchronised to disk: what a crash loses is asked for again. */
 void dlt_cache_write(const char *key, const char *data, size_t size)
 {
-    int folder = open_folder(true);
-    char name[32], partial[64];
-    int fd;
+    int folder = open_folder(true), fd;
+    char name[32], *partial;
 
     if (folder < 0)
         return;
     name_of(key, name);
-    snprintf(partial, sizeof partial, "%s.%d", name, (int)getpid());
-    fd = openat(folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    fd = dlt_partial_create(folder, name, 0600, &partial);
     if (fd >= 0) {
-        bool written = write_all(fd, data, size);
-
-        if (close(fd) || !written || renameat(folder, partial, folder, name))
+        if (!write_all(fd, data, size) || renameat(folder, partial, folder, name))
             unlinkat(folder, partial, 0);
+        free(partial);
+        close(fd);
     }
     close(folder);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/partial.h"
 
 static int read_all(int fd, const char *path, size_t limit, char **data, size_t *size,
                     struct dlt_error *error)
@@ -87,35 +88,6 @@ int dlt_file_read(const char *path, size_t limit, char **data, size_t *size,
     return result;
 }
 
-static void forget(struct dlt_file_writer *writer)
-{
-    free(writer->path);
-    free(writer->partial);
-    *writer = (struct dlt_file_writer){0};
-}
-
-/* Opens a new file, named writer->partial with its XXXXXX replaced, with the mode that the caller's
- * umask gives: mkstemp's is 0600, and to ask for the umask is to change it for every thread. */
-static int open_partial(struct dlt_file_writer *writer)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    char *name = writer->partial + strlen(writer->partial) - 6;
-
-    for (int try = 0; try < 100; try++) {
-        unsigned char bytes[6];
-        int fd;
-
-        if (getentropy(bytes, sizeof bytes))
-            return -1;
-        for (size_t i = 0; i < sizeof bytes; i++)
-            name[i] = letters[bytes[i] % (sizeof letters - 1)];
-        fd = open(writer->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST)
-            return fd;
-    }
-    return -1;
-}
-
 /* Whether a file may be renamed over path: over /dev/null, root could. */
 static int check_replaceable(const char *path, struct dlt_error *error)
 {
@@ -130,31 +102,54 @@ static int check_replaceable(const char *path, struct dlt_error *error)
     return dlt_fail(error, "%s: is not a regular file", path);
 }
 
+/* The name goes before the descriptor, and with it the lock that guards the name. */
+void dlt_file_abandon(struct dlt_file_writer *writer)
+{
+    if (writer->partial)
+        unlink(writer->partial);
+    if (writer->stream)
+        fclose(writer->stream);
+    if (writer->path && writer->fd >= 0)
+        close(writer->fd);
+    free(writer->path);
+    free(writer->partial);
+    *writer = (struct dlt_file_writer){0};
+}
+
+/* What stdio leaves to its callers: it gives up where a signal cuts a write short. */
+static ssize_t write_whole(void *context, const char *data, size_t size)
+{
+    struct dlt_file_writer *writer = context;
+    size_t used = 0;
+
+    while (used < size) {
+        ssize_t written = write(writer->fd, data + used, size - used);
+
+        if (written >= 0) {
+            used += (size_t)written;
+        } else if (errno != EINTR) {
+            writer->failure = errno;
+            return 0;
+        }
+    }
+    return (ssize_t)size;
+}
+
 int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt_error *error)
 {
-    int fd;
-
     if (check_replaceable(path, error))
         return -1;
-    *writer = (struct dlt_file_writer){.path = strdup(path)};
-    if (!writer->path || asprintf(&writer->partial, "%s.XXXXXX", path) < 0) {
-        writer->partial = NULL;
-        forget(writer);
+    *writer = (struct dlt_file_writer){.path = strdup(path), .fd = -1};
+    if (!writer->path)
         return dlt_fail_memory(error);
-    }
-    fd = open_partial(writer);
-    if (fd >= 0)
-        writer->stream = fdopen(fd, "w");
-    if (!writer->stream) {
-        dlt_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-        if (fd >= 0) {
-            close(fd);
-            unlink(writer->partial);
-        }
-        forget(writer);
-        return -1;
-    }
-    return 0;
+    writer->fd = dlt_partial_create(AT_FDCWD, path, 0666, &writer->partial);
+    if (writer->fd >= 0)
+        writer->stream = fopencookie(writer, "w", (cookie_io_functions_t){.write = write_whole});
+    if (writer->stream)
+        return 0;
+    dlt_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    dlt_file_abandon(writer);
+    return -1;
 }
 
 /* Makes the rename itself last through a power failure. Best effort: some file systems refuse. */
@@ -179,36 +174,36 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
+/* errno, or 0 where everything is on the disk. */
+static int finish(struct dlt_file_writer *writer)
+{
+    int failed = fflush(writer->stream) || ferror(writer->stream);
+    int synced;
+
+    if (writer->failure)
+        return writer->failure;
+    if (failed)
+        return EIO;
+    do
+        synced = fsync(writer->fd);
+    while (synced && errno == EINTR);
+    return synced ? errno : 0;
+}
+
 int dlt_file_commit(struct dlt_file_writer *writer, struct dlt_error *error)
 {
-    int failed = fflush(writer->stream) || ferror(writer->stream) || fsync(fileno(writer->stream));
-    int saved = errno;
+    int failure = finish(writer);
 
-    if (fclose(writer->stream) && !failed) {
-        failed = 1;
-        saved = errno;
-    }
-    writer->stream = NULL;
-    if (!failed && rename(writer->partial, writer->path)) {
-        failed = 1;
-        saved = errno;
-    }
-    if (failed) {
-        dlt_fail(error, "%s: cannot be written: %s", writer->path, strerror(saved));
-        unlink(writer->partial);
-        forget(writer);
+    if (!failure && rename(writer->partial, writer->path))
+        failure = errno;
+    if (failure) {
+        dlt_fail(error, "%s: cannot be written: %s", writer->path, strerror(failure));
+        dlt_file_abandon(writer);
         return -1;
     }
     sync_folder(writer->path);
-    forget(writer);
+    free(writer->partial);
+    writer->partial = NULL;
+    dlt_file_abandon(writer);
     return 0;
-}
-
-void dlt_file_abandon(struct dlt_file_writer *writer)
-{
-    if (writer->stream)
-        fclose(writer->stream);
-    if (writer->partial)
-        unlink(writer->partial);
-    forget(writer);
 }

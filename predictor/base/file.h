@@ -21,9 +21,11 @@ int dlt_file_read(const char *path, size_t limit, char **data, size_t *size,
  */
 int dlt_file_open(const char *path, int64_t *size, struct dlt_error *error);
 
-/* A file being written beside its final name. Zero-initialise. */
+/* A file being written beside its final name (partial.h). Not to be moved while it is open. */
 struct dlt_file_writer {
     FILE *stream;  /* write here */
+    int fd;        /* what it writes to: for its owner and its permissions */
+    int failure;   /* errno of the first write that failed */
     char *path;    /* final name */
     char *partial; /* name until then */
 };
@@ -34,7 +36,7 @@ int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt
 /* Flushes, fsyncs, renames over path, fsyncs the folder. On failure the old file stays and the
  * temporary one is gone. */
 int dlt_file_commit(struct dlt_file_writer *writer, struct dlt_error *error);
-/* Removes the temporary file; does nothing after commit. */
+/* Removes the temporary file; does nothing after commit, nor after a create that failed. */
 void dlt_file_abandon(struct dlt_file_writer *writer);
 
 #endif

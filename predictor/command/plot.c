@@ -2,9 +2,9 @@
 #include "command/plot.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "../../plugin/advise/child.h"
@@ -15,36 +15,35 @@
 enum { NAMES = 16, NAME_SIZE = 24, SVG_LIMIT = 64 << 20, MESSAGE_LIMIT = 65536 };
 static const double deadline_s = 120;
 
+/* A file in memory that gnuplot inherits and opens by path. */
+struct memory {
+    int fd;
+    char path[32];
+};
+
 struct plots {
-    char folder[PATH_MAX - 64];
-    FILE *script;
-    char name[NAMES][NAME_SIZE];
-    size_t name_count;
+    struct memory commands;
+    FILE *script; /* writes them */
+    struct {
+        char name[NAME_SIZE];
+        struct memory svg;
+    } plot[NAMES];
+    size_t plot_count;
     char **label;
     size_t label_count;
     bool failed; /* out of memory, or more plots than names */
 };
 
-/* What the child becomes gnuplot with. */
-struct call {
-    const char *folder; /* NULL: where it is */
-    const char *argument;
-};
-
 /* Its plots go to files; what it says is collected. */
 static int run_gnuplot(FILE *stream, void *context)
 {
-    const struct call *call = context;
+    const char *argument = context;
 
     dup2(fileno(stream), STDOUT_FILENO);
     dup2(fileno(stream), STDERR_FILENO);
     setenv("LC_ALL", "C", 1);
     unsetenv("GNUTERM");
-    if (call->folder && chdir(call->folder)) {
-        fprintf(stream, "%s: %s", call->folder, strerror(errno));
-        return -1;
-    }
-    execlp("gnuplot", "gnuplot", "-d", call->argument, (char *)NULL);
+    execlp("gnuplot", "gnuplot", "-d", argument, (char *)NULL);
     fprintf(stream,
             "cannot be run: %s; the plots need it: install it (Debian: gnuplot-nox, others: "
             "gnuplot)",
@@ -52,13 +51,12 @@ static int run_gnuplot(FILE *stream, void *context)
     return -1;
 }
 
-static int call_gnuplot(const char *folder, const char *argument, struct dlt_error *error)
+static int call_gnuplot(char *argument, struct dlt_error *error)
 {
-    struct call call = {folder, argument};
     char *text;
     size_t size;
 
-    if (dlt_child_collect(run_gnuplot, &call, "gnuplot", deadline_s, MESSAGE_LIMIT, &text, &size,
+    if (dlt_child_collect(run_gnuplot, argument, "gnuplot", deadline_s, MESSAGE_LIMIT, &text, &size,
                           error))
         return -1;
     free(text);
@@ -67,38 +65,30 @@ static int call_gnuplot(const char *folder, const char *argument, struct dlt_err
 
 int plots_available(struct dlt_error *error)
 {
-    return call_gnuplot(NULL, "--version", error);
+    char version[] = "--version";
+
+    return call_gnuplot(version, error);
 }
 
-static void path_of(const struct plots *plots, const char *name, const char *ending,
-                    char path[PATH_MAX])
+/* Not closed on exec: gnuplot is to have it under the same number. */
+static int make_memory(struct memory *memory, const char *name)
 {
-    snprintf(path, PATH_MAX, "%s/%s%s", plots->folder, name, ending);
+    memory->fd = memfd_create(name, 0);
+    snprintf(memory->path, sizeof memory->path, "/proc/self/fd/%d", memory->fd);
+    return memory->fd < 0 ? -1 : 0;
 }
 
 int plots_create(struct plots **plots, struct dlt_error *error)
 {
-    const char *temporary = getenv("TMPDIR");
     struct plots *made = calloc(1, sizeof *made);
-    char path[PATH_MAX];
 
     *plots = NULL;
     if (!made)
         return dlt_fail_memory(error);
-    if (!temporary || !*temporary)
-        temporary = "/tmp";
-    if (snprintf(made->folder, sizeof made->folder, "%s/dltime-report.XXXXXX", temporary) >=
-            (int)sizeof made->folder ||
-        !mkdtemp(made->folder)) {
-        dlt_fail(error, "%s: no temporary folder can be made there: %s; set TMPDIR", temporary,
-                 strerror(errno));
-        free(made);
-        return -1;
-    }
-    path_of(made, "script", "", path);
-    made->script = fopen(path, "we");
+    if (make_memory(&made->commands, "script") == 0)
+        made->script = fopen(made->commands.path, "we");
     if (!made->script) {
-        dlt_fail(error, "%s: cannot be written: %s; set TMPDIR", path, strerror(errno));
+        dlt_fail(error, "gnuplot's commands cannot be written to memory: %s", strerror(errno));
         plots_destroy(made);
         return -1;
     }
@@ -108,19 +98,15 @@ int plots_create(struct plots **plots, struct dlt_error *error)
 
 void plots_destroy(struct plots *plots)
 {
-    char path[PATH_MAX];
-
     if (!plots)
         return;
     if (plots->script)
         fclose(plots->script);
-    path_of(plots, "script", "", path);
-    unlink(path);
-    for (size_t i = 0; i < plots->name_count; i++) {
-        path_of(plots, plots->name[i], ".svg", path);
-        unlink(path);
-    }
-    rmdir(plots->folder);
+    if (plots->commands.fd >= 0)
+        close(plots->commands.fd);
+    for (size_t i = 0; i < plots->plot_count; i++)
+        if (plots->plot[i].svg.fd >= 0)
+            close(plots->plot[i].svg.fd);
     for (size_t i = 0; i < plots->label_count; i++)
         free(plots->label[i]);
     free(plots->label);
@@ -129,19 +115,25 @@ void plots_destroy(struct plots *plots)
 
 FILE *plots_begin(struct plots *plots, const char *name, int width, int height)
 {
-    if (plots->name_count == NAMES)
+    const char *path = "";
+
+    if (plots->plot_count == NAMES) {
         plots->failed = true;
-    else
-        snprintf(plots->name[plots->name_count++], NAME_SIZE, "%s", name);
+    } else {
+        snprintf(plots->plot[plots->plot_count].name, NAME_SIZE, "%s", name);
+        if (make_memory(&plots->plot[plots->plot_count].svg, name))
+            plots->failed = true;
+        path = plots->plot[plots->plot_count++].svg.path;
+    }
     fprintf(plots->script,
             "reset\n"
             "set terminal svg size %d,%d dynamic noenhanced font 'sans-serif,13' name '%s'\n"
-            "set output '%s.svg'\n"
+            "set output '%s'\n"
             "set border 3 lw 0.8 lc rgb '" PLOT_COLOUR "'\n"
             "set tics nomirror scale 0.5 textcolor rgb 'black'\n"
             "set grid lt 1 lw 0.6 lc rgb '" PLOT_COLOUR "'\n"
             "set key top left Left reverse samplen 1.5 spacing 1.2 noopaque\n",
-            width, height, name, name, PLOT_AXIS, PLOT_GRID);
+            width, height, name, path, PLOT_AXIS, PLOT_GRID);
     return plots->script;
 }
 
@@ -163,19 +155,15 @@ void plots_label(struct plots *plots, const char *text)
 
 int plots_draw(struct plots *plots, struct dlt_error *error)
 {
-    char path[PATH_MAX];
     int failed;
 
     fputs("set output\n", plots->script);
     failed = ferror(plots->script);
     failed |= fclose(plots->script);
     plots->script = NULL;
-    path_of(plots, "script", "", path);
-    if (plots->failed)
+    if (plots->failed || failed)
         return dlt_fail_memory(error);
-    if (failed)
-        return dlt_fail(error, "%s: cannot be written: %s", path, strerror(errno));
-    return call_gnuplot(plots->folder, "script", error);
+    return call_gnuplot(plots->commands.path, error);
 }
 
 /* Identifiers that every plot of gnuplot's defines: one page has them once. */
@@ -262,12 +250,15 @@ static void write_svg(const struct plots *plots, const char *name, const char *s
 
 int plots_write(const struct plots *plots, const char *name, FILE *page, struct dlt_error *error)
 {
-    char path[PATH_MAX], *data;
     const char *svg;
-    size_t size;
+    size_t size, i = 0;
+    char *data;
 
-    path_of(plots, name, ".svg", path);
-    if (dlt_file_read(path, SVG_LIMIT, &data, &size, error))
+    while (i < plots->plot_count && strcmp(plots->plot[i].name, name) != 0)
+        i++;
+    if (i == plots->plot_count)
+        return dlt_fail(error, "gnuplot: there is no plot %s", name);
+    if (dlt_file_read(plots->plot[i].svg.path, SVG_LIMIT, &data, &size, error))
         return -1;
     svg = strstr(data, "<svg");
     if (svg)

@@ -33,7 +33,7 @@ struct plots;
 /* Whether gnuplot can be run. Returns -1 with the mend where not. */
 int plots_available(struct dlt_error *error);
 
-/* Makes a private temporary folder. */
+/* Commands and plots are kept in memory: there is no temporary file that a kill could leave. */
 int plots_create(struct plots **plots, struct dlt_error *error);
 void plots_destroy(struct plots *plots);
 

@@ -128,8 +128,8 @@ int dlt_history_save(const struct dlt_history *history, const char *path,
 
     if (dlt_file_create(&file, path, error))
         return -1;
-    if (fchmod(fileno(file.stream), owner->mode) ||
-        (owner->given && fchown(fileno(file.stream), owner->user, owner->group))) {
+    if (fchmod(file.fd, owner->mode) ||
+        (owner->given && fchown(file.fd, owner->user, owner->group))) {
         dlt_fail(error, "%s: its owner and permissions cannot be set: %s", path, strerror(errno));
         dlt_file_abandon(&file);
         return -1;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -185,6 +188,56 @@ static void a_file_is_whole_or_not_there(void **state)
     assert_int_equal(rmdir(folder), 0);
 }
 
+static int entries_of(const char *folder)
+{
+    DIR *open = opendir(folder);
+    int count = -2; /* "." and ".." */
+
+    assert_non_null(open);
+    while (readdir(open))
+        count++;
+    closedir(open);
+    return count;
+}
+
+/* Whoever writes the same file next removes what a killed writer left, and only that. */
+static void what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept(void **state)
+{
+    char folder[] = "/tmp/dltime-test-XXXXXX", path[64], *data;
+    struct dlt_file_writer first, second;
+    struct dlt_error error;
+    size_t size;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    for (int i = 0; i < 2; i++) {
+        pid_t child = fork();
+
+        if (child == 0) {
+            dlt_file_create(&first, path, &error);
+            dlt_file_create(&second, path, &error);
+            raise(SIGKILL);
+        }
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_int_equal(entries_of(folder), 2);
+    }
+    assert_int_equal(dlt_file_create(&first, path, &error), 0);
+    assert_int_equal(entries_of(folder), 1);
+    assert_int_equal(dlt_file_create(&second, path, &error), 0);
+    assert_int_equal(entries_of(folder), 2);
+    fputs("one", first.stream);
+    fputs("two", second.stream);
+    assert_int_equal(dlt_file_commit(&second, &error), 0);
+    assert_int_equal(dlt_file_commit(&first, &error), 0);
+    assert_int_equal(entries_of(folder), 1);
+    assert_int_equal(dlt_file_read(path, 100, &data, &size, &error), 0);
+    assert_string_equal(data, "one");
+    free(data);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +250,7 @@ int main(void)
         cmocka_unit_test(numbers_need_a_point_and_nothing_behind),
         cmocka_unit_test(control_characters_of_a_users_text_do_not_reach_the_terminal),
         cmocka_unit_test(a_file_is_whole_or_not_there),
+        cmocka_unit_test(what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
