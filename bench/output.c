@@ -89,19 +89,29 @@ bool bench_output_has(const struct bench_output *output, const struct dlt_record
     return output->count > 0 && *find_slot(output, record) != 0;
 }
 
-/* A line is written at once, and to the end of the file whatever else happened to it. */
+/* A line is written at once, and to the end of the file whatever else happened to it. Of one that
+ * does not fit on the disk nothing stays. */
 static int write_line(struct bench_output *output, const char *line, size_t size,
                       struct dlt_error *error)
 {
-    ssize_t written;
+    off_t before = lseek(output->fd, 0, SEEK_END);
+    size_t used = 0;
+    int saved;
 
-    do
-        written = write(output->fd, line, size);
-    while (written < 0 && errno == EINTR);
-    if (written == (ssize_t)size)
+    while (used < size) {
+        ssize_t written = write(output->fd, line + used, size - used);
+
+        if (written >= 0)
+            used += (size_t)written;
+        else if (errno != EINTR)
+            break;
+    }
+    if (used == size)
         return 0;
-    return dlt_fail(error, "%s: %s", output->path,
-                    written < 0 ? strerror(errno) : "the line could be written in part only");
+    saved = errno;
+    return dlt_fail(error, "%s: cannot be written: %s%s", output->path, strerror(saved),
+                    used > 0 && ftruncate(output->fd, before) ? "; its last line is cut short"
+                                                              : "");
 }
 
 /* Prints one line with print(stream, what) and writes it. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -63,6 +64,8 @@ int main(int argc, char **argv)
     const char *nearest;
     char shown[64];
 
+    /* A file that may not grow so large is an error to report, as a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_help(stderr);
         return COMMAND_USAGE;

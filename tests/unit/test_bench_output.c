@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "measure_files.h"
@@ -204,6 +206,36 @@ static void a_header_alone_is_not_left_behind(void **state)
     assert_int_equal(access(path, F_OK), 0);
 }
 
+/* A limit on the file's size stands for the disk's: the kernel writes what fits, then fails. */
+static void of_a_line_that_does_not_fit_nothing_stays(void **state)
+{
+    struct dlt_measurement next = row(4);
+    struct rlimit before, tight;
+    struct bench_output *output;
+    struct dlt_error error;
+    struct stat whole, after;
+
+    (void)state;
+    write_rows(3);
+    output = start(BENCH_OUTPUT_RESUME);
+    assert_int_equal(stat(path, &whole), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    tight = (struct rlimit){(rlim_t)whole.st_size + 20, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    assert_int_equal(bench_output_add(output, &next, &error), -1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_string_equal(strrchr(error.text, ':'), ": File too large");
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_size, whole.st_size);
+    assert_false(bench_output_has(output, &next.record));
+    assert_int_equal(bench_output_add(output, &next, &error), 0);
+    bench_output_close(output);
+    output = start(BENCH_OUTPUT_RESUME);
+    assert_int_equal(bench_output_count(output), 4);
+    bench_output_close(output);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -216,6 +248,7 @@ int main(void)
         cmocka_unit_test(two_writers_of_one_file_are_told_apart),
         cmocka_unit_test(the_header_that_is_there_rules),
         cmocka_unit_test(a_header_alone_is_not_left_behind),
+        cmocka_unit_test(of_a_line_that_does_not_fit_nothing_stays),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
