@@ -225,7 +225,13 @@ def expand(layer, shapes):
 
 
 def shuffle(layer, shapes):
-    return None, lambda _, x: F.channel_shuffle(x, layer["attributes"]["groups"])
+    groups = layer["attributes"]["groups"]
+
+    def run(_, x):  # torch.nn.functional's own had no derivative before PyTorch 2
+        parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+        return parts.transpose(1, 2).reshape(x.shape)
+
+    return None, run
 
 
 def pad(layer, shapes):
