@@ -129,6 +129,7 @@ struct dlt_question {
     const struct dlt_scaling *scaling; /* NULL: an analytic ring all-reduce */
     const struct dlt_history *history; /* NULL: no corrections. Needs a partition */
     const char *partition;
+    double checkpoint_bandwidth; /* bytes/s of checkpoints where the model says none; 0: 0.5 GB/s */
 };
 
 /*

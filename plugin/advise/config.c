@@ -54,6 +54,7 @@ static const struct setting_row main_rows[] = {
     ROW("objective", dlt_config_take_objective, struct dlt_config, objective),
     ROW("ask_start", dlt_config_take_flag, struct dlt_config, ask_start),
     ROW("default_candidates", dlt_config_take_list, struct dlt_config, default_candidates),
+    ROW("checkpoint_mb_per_s", dlt_config_take_mb, struct dlt_config, checkpoint_bandwidth),
     ROW("profile", dlt_config_take_profile, struct dlt_config, profile),
     ROW("scaling", dlt_config_take_path, struct dlt_config, scaling),
     ROW("history", dlt_config_take_path, struct dlt_config, history),

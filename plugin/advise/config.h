@@ -52,13 +52,14 @@ struct dlt_config {
     enum dlt_partition_mode dl_partition;
     char default_candidates[1024]; /* where a job without -p may land; "": Slurm's default */
     enum dlt_objective objective;  /* of --dl-partition=auto; default run */
-    bool ask_start;        /* the controller may be asked when a job would start; default false */
-    const char *profile;   /* where a partition names none; "": none */
-    const char *scaling;   /* what `dltime scaling` wrote; "": none */
-    const char *history;   /* the folder that `dltime learn` writes; "": none */
-    bool tag;              /* leave a tag in the job's comment; default false */
-    double deadline_s;     /* for asking the controller; default 1 */
-    double snapshot_age_s; /* for which an answer is reused; default 60 */
+    bool ask_start; /* the controller may be asked when a job would start; default false */
+    double checkpoint_bandwidth; /* bytes/s of checkpoints; 0: not said */
+    const char *profile;         /* where a partition names none; "": none */
+    const char *scaling;         /* what `dltime scaling` wrote; "": none */
+    const char *history;         /* the folder that `dltime learn` writes; "": none */
+    bool tag;                    /* leave a tag in the job's comment; default false */
+    double deadline_s;           /* for asking the controller; default 1 */
+    double snapshot_age_s;       /* for which an answer is reused; default 60 */
     size_t partition_count;
     struct dlt_site_partition *partitions;
     void *paths; /* features, and what the profiles point to */

@@ -58,6 +58,18 @@ int dlt_config_take_gib(const struct dlt_config_source *source, const config_set
     return 0;
 }
 
+int dlt_config_take_mb(const struct dlt_config_source *source, const config_setting_t *setting,
+                       void *to)
+{
+    double value;
+
+    if (!dlt_setting_number(setting, &value) || !(value >= 1e-3 && value <= 1e9))
+        return dlt_config_refuse(source, setting,
+                                 "has to be a number of MB a second above 0, such as 500");
+    *(double *)to = value * 1e6;
+    return 0;
+}
+
 int dlt_config_take_count(const struct dlt_config_source *source, const config_setting_t *setting,
                           void *to)
 {

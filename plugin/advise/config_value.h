@@ -39,6 +39,7 @@ typedef int dlt_config_take(const struct dlt_config_source *source, const config
  */
 dlt_config_take dlt_config_take_probability;
 dlt_config_take dlt_config_take_gib;
+dlt_config_take dlt_config_take_mb;
 dlt_config_take dlt_config_take_duration;
 dlt_config_take dlt_config_take_age;
 dlt_config_take dlt_config_take_price;

@@ -349,6 +349,7 @@ static struct dlt_question question_of(const struct dlt_forecast *forecast,
         .memory_bytes = place->site ? place->site->memory_bytes : 0,
         .node_bandwidth = place->site ? place->site->node_bandwidth : 0,
         .scaling = forecast->scaling,
+        .checkpoint_bandwidth = forecast->config->checkpoint_bandwidth,
     };
 }
 

@@ -46,18 +46,12 @@ static struct json_object *quantiles_json(const struct dlt_estimate *e, double a
     return object;
 }
 
-static struct json_object *terms_json(const struct dlt_terms *terms)
+static struct json_object *terms_json(const double terms[DLT_TERMS])
 {
     struct json_object *object = json_object_new_object();
 
-    dlt_json_number(object, "compute", terms->compute);
-    dlt_json_number(object, "recompute", terms->recompute);
-    dlt_json_number(object, "update", terms->update);
-    dlt_json_number(object, "communicate", terms->communicate);
-    dlt_json_number(object, "load", terms->load);
-    dlt_json_number(object, "validate", terms->validate);
-    dlt_json_number(object, "checkpoint", terms->checkpoint);
-    dlt_json_number(object, "setup", terms->setup);
+    for (int i = 0; i < DLT_TERMS; i++)
+        dlt_json_number(object, dlt_term_names[i], terms[i]);
     return object;
 }
 
@@ -130,7 +124,7 @@ static struct json_object *estimate_json(const struct dlt_estimate *e, const cha
     dlt_json_number(object, "job_low_s", dlt_estimate_job_quantile(e, 0.05));
     dlt_json_number(object, "job_high_s", dlt_estimate_job_quantile(e, 0.95));
     json_object_object_add(object, "quantiles", quantiles_json(e, view->quantile));
-    json_object_object_add(object, "terms", terms_json(&e->terms));
+    json_object_object_add(object, "terms", terms_json(e->terms));
     dlt_json_number(object, "correction", e->correction == 1 ? NAN : e->correction);
     dlt_json_number(object, "memory_gib", dlt_estimate_memory_bytes(e) / 1073741824.0);
     dlt_json_text(object, "fits", dlt_fits_name(e->fits));

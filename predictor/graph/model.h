@@ -48,7 +48,8 @@ struct dlt_training {
     int64_t validation_samples;
     double checkpoint_every; /* epochs between checkpoints */
     double checkpoint_bytes;
-    double loader_samples_per_s;
+    double checkpoint_bandwidth; /* bytes/s */
+    double loader_samples_per_s; /* of all devices together */
     double setup_s; /* NaN: not said */
     int64_t runs;   /* default 1 */
 };

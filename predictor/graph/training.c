@@ -14,7 +14,7 @@ const char *const dlt_precision_names[DLT_PRECISIONS] = {"float32",  "tf32",    
 const char *const dlt_framework_names[DLT_FRAMEWORKS] = {"pytorch", "tensorflow", "jax", "none"};
 const char *const dlt_sharding_names[DLT_SHARDINGS] = {"ddp", "zero1", "zero2", "zero3", "fsdp"};
 
-enum key_type { KEY_COUNT, KEY_NUMBER, KEY_GIB, KEY_TIME, KEY_BOOL, KEY_NAME };
+enum key_type { KEY_COUNT, KEY_NUMBER, KEY_GIB, KEY_MB, KEY_TIME, KEY_BOOL, KEY_NAME };
 
 struct key {
     const char *name;
@@ -61,6 +61,7 @@ static const struct key keys[] = {
     COUNT(validation_samples, 0, 1e15),
     {"checkpoint_every", KEY_NUMBER, FIELD(checkpoint_every), 0, 1e9, NULL, 0},
     {"checkpoint_gib", KEY_GIB, FIELD(checkpoint_bytes), 0, 1e9, NULL, 0},
+    {"checkpoint_mb_per_s", KEY_MB, FIELD(checkpoint_bandwidth), 1e-3, 1e9, NULL, 0},
     {"loader_samples_per_s", KEY_NUMBER, FIELD(loader_samples_per_s), 1e-9, 1e15, NULL, 0},
     {"setup", KEY_TIME, FIELD(setup_s), 0, 1e9, NULL, 0},
     COUNT(runs, 1, 1e9),
@@ -106,6 +107,16 @@ size_t dlt_training_key_count(void)
 const char *dlt_training_key_name(size_t index)
 {
     return keys[index].name;
+}
+
+const char *dlt_training_key_word(size_t index, size_t value)
+{
+    static const char *const flags[] = {"true", "false"};
+    const struct key *key = &keys[index];
+
+    if (key->type == KEY_BOOL)
+        return value < 2 ? flags[value] : NULL;
+    return value < key->name_count ? key->names[value] : NULL;
 }
 
 static const struct key *find_key(const char *name)
@@ -211,7 +222,9 @@ static int set_key(struct dlt_training *training, const struct key *key, const c
     default:
         if (read_number(key, value, &number, error))
             return -1;
-        *(double *)field = key->type == KEY_GIB ? number * 1073741824.0 : number;
+        *(double *)field = number * (key->type == KEY_GIB  ? 1073741824.0
+                                     : key->type == KEY_MB ? 1e6
+                                                           : 1);
         return 0;
     }
 }

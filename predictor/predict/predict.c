@@ -61,13 +61,13 @@ static void fill_spread(struct dlt_estimate *e, const struct dlt_step_sum *sum,
     const double freedom[] = {few + (p->devices > 1 ? p->devices : p->networks) - 1,
                               few + p->networks - 1, few + p->runs - 1, many};
     const double ring_sigma = e->nodes > 1 ? DLT_SIGMA_NODES : DLT_SIGMA_DEVICES;
-    double rest = e->terms.setup, share;
+    double rest = e->terms[DLT_TERM_SETUP], share;
 
     e->step_sigma = sqrt(variance[0] + variance[1] + variance[2] + variance[3]);
     if (e->devices > 1)
         e->step_sigma = hypot(e->step_sigma, e->scaling ? e->scaling->sigma : ring_sigma);
-    if (!isnan(e->terms.checkpoint))
-        rest += e->terms.checkpoint;
+    if (!isnan(e->terms[DLT_TERM_CHECKPOINT]))
+        rest += e->terms[DLT_TERM_CHECKPOINT];
     share = e->job_s > 0 ? rest / e->job_s : 0;
     e->job_sigma = hypot((1 - share) * e->step_sigma, share * rest_sigma);
     e->degrees_of_freedom =
@@ -142,11 +142,8 @@ static void scale_units(struct dlt_estimate *e, const struct dlt_step_parameters
 static int correct(struct dlt_estimate *e, const struct dlt_model *model,
                    const struct dlt_question *question, struct dlt_error *error)
 {
-    double *const times[] = {
-        &e->step_s,           &e->epoch_s,           &e->job_s,         &e->forward_s,
-        &e->backward_s,       &e->allocate_s,        &e->terms.compute, &e->terms.recompute,
-        &e->terms.update,     &e->terms.communicate, &e->terms.load,    &e->terms.validate,
-        &e->terms.checkpoint, &e->terms.setup};
+    double *const times[] = {&e->step_s,    &e->epoch_s,    &e->job_s,
+                             &e->forward_s, &e->backward_s, &e->allocate_s};
     const struct dlt_correction *found = NULL;
     uint64_t network;
 
@@ -161,6 +158,8 @@ static int correct(struct dlt_estimate *e, const struct dlt_model *model,
     e->correction = found->factor;
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         *times[i] *= found->factor;
+    for (size_t i = 0; i < DLT_TERMS; i++)
+        e->terms[i] *= found->factor;
     for (size_t i = 0; i <= e->plan->unit_count; i++) {
         e->unit[i].forward_s *= found->factor;
         e->unit[i].backward_s *= found->factor;
@@ -169,19 +168,96 @@ static int correct(struct dlt_estimate *e, const struct dlt_model *model,
     return 0;
 }
 
-static int price(struct dlt_estimate *e, const struct dlt_profile *profile,
-                 const struct dlt_target *target, const struct dlt_question *question,
-                 struct dlt_error *error)
+/* Each device updates its own part of states that are spread. */
+static double update_share(const struct dlt_estimate *e)
+{
+    return e->training.sharding == DLT_DDP ? 1 : 1.0 / e->devices;
+}
+
+static int price_whole(struct dlt_estimate *e, const struct dlt_profile *profile,
+                       const struct dlt_target *target, struct dlt_step_sum *sum,
+                       struct dlt_error *error)
+{
+    if (dlt_step_price(profile, target, e->plan, e->forward_only, e->unit, sum, error))
+        return -1;
+    sum->update_s *= update_share(e);
+    e->unit[e->plan->unit_count].update_s *= update_share(e);
+    return 0;
+}
+
+/* A part of a batch takes its part of the device's time; launches stay as many. */
+static struct dlt_step_sum part_of(const struct dlt_step_sum *sum, double part)
+{
+    struct dlt_step_sum smaller = *sum;
+
+    smaller.forward_s *= part;
+    smaller.backward_s *= part;
+    smaller.kept_bytes *= part;
+    return smaller;
+}
+
+/* The last batch of an epoch: lowered and priced at its size where an epoch has so few batches that
+ * it counts, else in proportion. */
+static int price_last(struct dlt_estimate *e, struct dlt_prepared *prepared,
+                      const struct dlt_profile *profile, const struct dlt_target *target,
+                      const struct dlt_step_sum *whole, struct dlt_step_sum *last,
+                      struct dlt_error *error)
+{
+    const double many = 100;
+    int64_t batch = dlt_run_last_batch(e);
+    struct dlt_lowered *lowered;
+    int result;
+
+    *last = part_of(whole, (double)batch / (double)e->batch);
+    if (batch == 0 || dlt_run_batches(e) > many)
+        return 0;
+    if (dlt_prepared_lower(prepared, batch, !e->forward_only,
+                           dlt_profile_threads(profile, target->entry), &lowered, error))
+        return -1;
+    result = dlt_step_price(profile, target, lowered->plan, e->forward_only, NULL, last, error);
+    last->update_s *= update_share(e);
+    dlt_lowered_release(lowered);
+    return result;
+}
+
+static void fill_run(struct dlt_estimate *e, const struct dlt_step_sum *sum,
+                     const struct dlt_step_sum *last, const struct dlt_step_parameters *parameters)
+{
+    const struct dlt_graph_counts *counts = &e->lowered->counts;
+    double frozen = counts->trainable > 0 ? counts->total.parameters / counts->trainable : 1;
+    struct dlt_run_parts parts = {.backward_s = parameters->device_factor *
+                                                parameters->backward_factor * sum->backward_s,
+                                  .gradient_bytes = e->plan->gradient_bytes,
+                                  .parameter_bytes = frozen * e->plan->gradient_bytes,
+                                  .parameters = counts->total.parameters};
+    struct dlt_step_sum validation =
+        part_of(sum, (double)dlt_run_last_validation(e) / (double)e->batch);
+    struct dlt_step_times times;
+
+    dlt_step_times(sum, parameters, &parts.whole);
+    dlt_step_times(last, parameters, &parts.last);
+    dlt_step_times(&validation, parameters, &times);
+    parts.validate_last_s = times.forward_s;
+    e->allocate_s = parts.whole.allocate_s;
+    e->forward_s = parts.whole.forward_s;
+    e->backward_s = e->forward_only ? NAN : parts.whole.backward_s;
+    e->parameters = counts->total.parameters;
+    dlt_run_fill(e, &parts);
+}
+
+static int price(struct dlt_estimate *e, struct dlt_prepared *prepared,
+                 const struct dlt_profile *profile, const struct dlt_target *target,
+                 const struct dlt_question *question, struct dlt_error *error)
 {
     struct dlt_step_parameters parameters;
-    struct dlt_step_times times;
-    struct dlt_step_sum sum;
+    struct dlt_step_sum sum, last;
 
     e->unit = calloc(e->plan->unit_count + 1, sizeof *e->unit);
     if (!e->unit)
         return dlt_fail_memory(error);
     /* A section that turns out damaged gives no price: that it is damaged is the reason to tell. */
-    if (dlt_step_price(profile, target, e->plan, e->forward_only, e->unit, &sum, error)) {
+    if (price_whole(e, profile, target, &sum, error) ||
+        price_last(e, prepared, profile, target, &sum, &last, error)) {
         dlt_profile_check(profile, error);
         return -1;
     }
@@ -190,14 +266,8 @@ static int price(struct dlt_estimate *e, const struct dlt_profile *profile,
     dlt_profile_step(profile, target->entry, e->training.framework, &parameters);
     e->memory = *dlt_lowered_memory(e->lowered, &e->training, e->devices);
     sum.kept_bytes = e->forward_only ? 0 : e->memory.activations;
-    dlt_step_times(&sum, &parameters, &times);
-    e->allocate_s = times.allocate_s;
-    e->forward_s = times.forward_s;
-    e->backward_s = e->forward_only ? NAN : times.backward_s;
     scale_units(e, &parameters);
-    e->parameters = e->lowered->counts.total.parameters;
-    dlt_run_fill(e, &times, parameters.device_factor * parameters.backward_factor * sum.backward_s,
-                 e->plan->gradient_bytes, e->parameters);
+    fill_run(e, &sum, &last, &parameters);
     fill_spread(e, &sum, &parameters);
     e->basis = sum.basis;
     e->extrapolated = sum.extrapolated;
@@ -232,9 +302,10 @@ static int fill(struct dlt_estimate *e, struct dlt_prepared *prepared,
     e->plan = e->lowered->plan;
     e->scaling = question->scaling;
     e->node_bandwidth = question->node_bandwidth;
+    e->checkpoint_bandwidth = question->checkpoint_bandwidth;
     e->device = *target.device;
     e->software = *dlt_profile_software(profile, target.entry);
-    if (price(e, profile, &target, question, error) || correct(e, model, question, error))
+    if (price(e, prepared, profile, &target, question, error) || correct(e, model, question, error))
         return -1;
     e->scaling = NULL;
     return 0;

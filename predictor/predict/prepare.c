@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 
-/* A submission asks for a few batches (global_batch over partitions of different size), and for
- * GPUs and CPUs; what is past that is lowered anew. */
-enum { KEPT = 8 };
+/* A submission asks for a few batches (global_batch over partitions of different size, the last ones
+ * of their epochs), and for GPUs and CPUs; what is past that is lowered anew. */
+enum { KEPT = 16 };
 
 struct dlt_prepared {
     const struct dlt_model *model;

@@ -5,23 +5,14 @@
 
 #include "predict/scaling.h"
 
-double dlt_run_all_reduce(double gradient_bytes, double backward_s, int devices, int nodes,
-                          const struct dlt_device *device, double node_bandwidth)
-{
-    /* Share of the backward pass that a bucketed all-reduce runs beside (the last bucket waits for
-     * the first layer's gradient), and a ring's latency for one hop. */
-    const double overlap = 0.8, hop = 10e-6;
-    double bandwidth, seconds;
-
-    if (devices < 2)
-        return 0;
-    if (nodes > 1)
-        bandwidth = node_bandwidth > 0 ? node_bandwidth : 100e9 / 8;
-    else
-        bandwidth = device->interconnect_bandwidth > 0 ? device->interconnect_bandwidth : 12e9;
-    seconds = 2.0 * (devices - 1) / devices * gradient_bytes / bandwidth + 2 * (devices - 1) * hop;
-    return fmax(seconds - overlap * backward_s, 0.1 * seconds);
-}
+const char *const dlt_term_names[DLT_TERMS] = {
+    [DLT_TERM_COMPUTE] = "compute",       [DLT_TERM_ACCUMULATE] = "accumulate",
+    [DLT_TERM_LAST_BATCH] = "last_batch", [DLT_TERM_RECOMPUTE] = "recompute",
+    [DLT_TERM_UPDATE] = "update",         [DLT_TERM_COMMUNICATE] = "communicate",
+    [DLT_TERM_SHARD] = "shard",           [DLT_TERM_LOAD] = "load",
+    [DLT_TERM_VALIDATE] = "validate",     [DLT_TERM_CHECKPOINT] = "checkpoint",
+    [DLT_TERM_SETUP] = "setup",
+};
 
 double dlt_run_default_setup(enum dlt_framework framework)
 {
@@ -33,132 +24,260 @@ double dlt_run_default_setup(enum dlt_framework framework)
     return seconds[framework];
 }
 
-/* Seconds of one checkpoint: its bytes to a file system that takes 1 GB/s. */
-static double checkpoint_seconds(const struct dlt_training *t, double parameters)
+/* Seconds of one checkpoint. */
+static double checkpoint_seconds(const struct dlt_estimate *e, double parameters)
 {
+    const struct dlt_training *t = &e->training;
     double bytes = t->checkpoint_bytes;
+    double bandwidth = t->checkpoint_bandwidth;
 
     if (!(bytes > 0))
         bytes = 4 * parameters * (1 + dlt_optimizer_states(t->optimizer));
-    return bytes / 1e9;
+    if (!(bandwidth > 0))
+        bandwidth = e->checkpoint_bandwidth;
+    if (!(bandwidth > 0))
+        bandwidth = DLT_CHECKPOINT_BANDWIDTH;
+    return bytes / bandwidth;
 }
 
-/* Bytes that cross the ring, of those of an all-reduce: parameters that are gathered where they are
- * needed, forward and backward, make half as many again; gradients or states that are spread alone
- * cost nothing more (Rajbhandari et al. 2020, arXiv 1910.02054, section 7). */
-static double traffic(enum dlt_sharding sharding)
+/* How a pass over some samples is cut into batches of one device. */
+struct batches {
+    double count; /* all */
+    double whole; /* of them, of full size */
+    int64_t last; /* samples of the one that is smaller; 0: there is none */
+};
+
+static struct batches cut(const struct dlt_estimate *e, int64_t samples, bool drop_last)
 {
-    return sharding >= DLT_ZERO3 ? 1.5 : 1;
+    int64_t share = (samples + (drop_last ? 0 : e->devices - 1)) / e->devices;
+    int64_t whole = share / e->batch, rest = drop_last ? 0 : share % e->batch;
+
+    return (struct batches){(double)(whole + (rest > 0)), (double)whole, rest};
 }
 
-/* Seconds that several devices add to a step of one. */
-static double communicate(const struct dlt_estimate *e, double step_s, double backward_s,
-                          double gradient_bytes)
+static struct batches epoch_batches(const struct dlt_estimate *e)
 {
-    double more = traffic(e->training.sharding);
-    double ring_s = dlt_run_all_reduce(more * gradient_bytes, backward_s, e->devices, e->nodes,
+    struct batches b = cut(e, e->training.samples, e->training.drop_last);
+
+    if (b.count < 1)
+        b.count = b.whole = 1;
+    return b;
+}
+
+int64_t dlt_run_last_batch(const struct dlt_estimate *e)
+{
+    return e->training.samples > 0 ? epoch_batches(e).last : 0;
+}
+
+int64_t dlt_run_last_validation(const struct dlt_estimate *e)
+{
+    return cut(e, e->training.validation_samples, false).last;
+}
+
+double dlt_run_batches(const struct dlt_estimate *e)
+{
+    return e->training.samples > 0 ? epoch_batches(e).count : NAN;
+}
+
+/* What adds up to a whole step. */
+struct step {
+    double batches; /* of one device: accumulate */
+    double compute_s, recompute_s, update_s, reduce_s, shard_s;
+    double busy_s; /* all of these */
+    double load_s; /* what the loader takes longer */
+};
+
+/* What a loader that delivers so many samples a second takes longer than the work on them. */
+static double loading(const struct dlt_estimate *e, double samples_of_a_device, double busy_s)
+{
+    double rate = e->training.loader_samples_per_s;
+
+    return rate > 0 ? fmax(samples_of_a_device * e->devices / rate - busy_s, 0) : 0;
+}
+
+/* Seconds that several devices add to a step that takes one of them step->busy_s. */
+static void communicate(const struct dlt_estimate *e, const struct dlt_run_parts *p,
+                        struct step *step)
+{
+    const struct dlt_ring ring = {e->devices, e->nodes, &e->device, e->node_bandwidth};
+    const struct dlt_exchange exchange = {e->training.sharding, p->gradient_bytes,
+                                          p->parameter_bytes,   step->batches,
+                                          p->whole.forward_s,   p->backward_s};
+    double ring_s = dlt_run_all_reduce(p->gradient_bytes, p->backward_s, e->devices, e->nodes,
                                        &e->device, e->node_bandwidth);
     const struct dlt_scaling_case where = {.network = e->model,
                                            .devices = e->devices,
                                            .nodes = e->nodes,
                                            .half = dlt_lower_is_half(e->training.precision),
-                                           .ring = 1 + ring_s / step_s};
+                                           .ring = 1 + ring_s / step->busy_s};
 
-    if (e->devices < 2 || !e->scaling || !(step_s > 0))
-        return ring_s;
+    step->reduce_s = ring_s;
+    step->shard_s = dlt_exchange_sharding(&ring, &exchange);
+    if (e->devices < 2 || !e->scaling || !(step->busy_s > 0))
+        return;
     /* The runs that it was learned from reduce gradients alone. */
-    return more * fmax(dlt_scaling_slowdown(e->scaling, &where) - 1, 0) * step_s;
+    step->reduce_s = fmax(dlt_scaling_slowdown(e->scaling, &where) - 1, 0) * step->busy_s;
+    step->shard_s = dlt_exchange_more(&exchange) * step->reduce_s;
 }
 
-/* Optimizer steps of one epoch; NaN without samples. */
-static double steps_per_epoch(const struct dlt_estimate *e)
+static struct step whole_step(const struct dlt_estimate *e, const struct dlt_run_parts *p)
 {
     const struct dlt_training *t = &e->training;
-    double step_samples =
-        (double)e->batch * e->devices * (double)(t->accumulate ? t->accumulate : 1);
-    double steps = (double)t->samples / step_samples;
+    struct step s = {.batches = t->accumulate > 0 ? (double)t->accumulate : 1};
 
-    if (t->samples == 0)
-        return NAN;
-    return t->drop_last ? fmax(floor(steps), 1) : ceil(steps);
+    s.compute_s = s.batches * (e->forward_only ? p->whole.forward_s : p->whole.micro_s);
+    if (!e->forward_only) {
+        /* All but the borders of the segments is run forward a second time (Chen et al. 2016, arXiv
+         * 1604.06174). */
+        s.recompute_s = t->recompute ? s.batches * p->whole.forward_s : 0;
+        s.update_s = p->whole.update_s;
+    }
+    s.busy_s = s.compute_s + s.recompute_s + s.update_s;
+    if (!e->forward_only)
+        communicate(e, p, &s);
+    s.busy_s += s.reduce_s + s.shard_s;
+    s.load_s = loading(e, s.batches * (double)e->batch, s.busy_s);
+    return s;
 }
 
-/* Of one step: what adds up to it. */
-struct step_terms {
-    double compute_s, recompute_s, update_s, reduce_s, load_s;
+/* How often things happen in a job, or in an epoch. */
+struct counts {
+    double steps;
+    double batches;     /* of full size */
+    double last;        /* smaller ones at the end of an epoch */
+    double alone;       /* of those, ones that are a step by themselves */
+    double short_steps; /* at the end of an epoch, of fewer or smaller batches */
+    double validations, checkpoints, setups;
 };
 
-static void job_terms(struct dlt_estimate *e, const struct step_terms *step, double forward_s,
-                      double parameters)
+/* epochs: whole ones, and a part of one that has none of what comes at its end. */
+static struct counts counts_of(const struct dlt_estimate *e, const struct step *step, double epochs,
+                               double steps)
+{
+    const double rounding = 1e-9;
+    struct counts n = {.steps = steps, .batches = steps * step->batches};
+    double ended = floor(epochs + rounding);
+    struct batches b;
+
+    if (e->training.samples == 0)
+        return n;
+    b = epoch_batches(e);
+    n.last = b.last ? ended : 0;
+    n.batches = b.count * epochs - n.last;
+    if (b.last && fmod(b.whole, step->batches) == 0)
+        n.alone = ended;
+    if (b.last || fmod(b.count, step->batches) != 0)
+        n.short_steps = ended;
+    n.validations = epochs;
+    if (e->training.checkpoint_every > 0)
+        n.checkpoints = floor(epochs / e->training.checkpoint_every + rounding);
+    return n;
+}
+
+/* Of a step at the end of an epoch: what the loader takes longer. */
+static double last_loading(const struct dlt_estimate *e, const struct dlt_run_parts *p,
+                           const struct step *step)
+{
+    struct batches b = epoch_batches(e);
+    double whole = fmod(b.whole, step->batches), samples = whole * (double)e->batch;
+    double forwards = whole * p->whole.forward_s, computes = whole * p->whole.micro_s;
+
+    if (b.last) {
+        samples += (double)b.last;
+        forwards += p->last.forward_s;
+        computes += p->last.micro_s;
+    }
+    if (e->forward_only)
+        return loading(e, samples, forwards);
+    return loading(e, samples,
+                   computes + (e->training.recompute ? forwards : 0) + step->update_s +
+                       step->reduce_s + step->shard_s);
+}
+
+/* One pass over the validation set: forward, or the loader where that is slower. */
+static double validation(const struct dlt_estimate *e, const struct dlt_run_parts *p)
+{
+    struct batches b = cut(e, e->training.validation_samples, false);
+    double forward_s = p->whole.forward_s, last_s = b.last ? p->validate_last_s : 0;
+
+    return b.whole * (forward_s + loading(e, (double)e->batch, forward_s)) + last_s +
+           loading(e, (double)b.last, last_s);
+}
+
+static void fill_terms(const struct dlt_estimate *e, const struct dlt_run_parts *p,
+                       const struct step *step, const struct counts *n, double terms[DLT_TERMS])
 {
     const struct dlt_training *t = &e->training;
-    double runs = t->runs > 0 ? (double)t->runs : 1;
-    double steps = t->steps > 0 ? (double)t->steps : e->steps_per_epoch * e->epochs;
-    double total = runs * steps;
+    double firsts = n->steps - n->alone; /* each step has one batch that is not added to another */
+    double last_s = e->forward_only ? p->last.forward_s : p->last.micro_s;
+    bool trains = !e->forward_only;
 
-    e->terms = (struct dlt_terms){
-        .compute = total * step->compute_s,
-        .recompute = t->recompute && !e->forward_only ? total * step->recompute_s : NAN,
-        .update = e->forward_only ? NAN : total * step->update_s,
-        .communicate = e->devices > 1 ? total * step->reduce_s : NAN,
-        .load = t->loader_samples_per_s > 0 ? total * step->load_s : NAN,
-        .validate = NAN,
-        .checkpoint = NAN,
-        .setup = t->setup_s >= 0 ? t->setup_s : dlt_run_default_setup(t->framework),
-    };
+    for (int i = 0; i < DLT_TERMS; i++)
+        terms[i] = NAN;
+    terms[DLT_TERM_COMPUTE] = firsts * step->compute_s / step->batches;
+    if (step->batches > 1)
+        terms[DLT_TERM_ACCUMULATE] = (n->batches - firsts) * step->compute_s / step->batches;
+    if (n->last > 0)
+        terms[DLT_TERM_LAST_BATCH] = n->last * last_s;
+    if (trains && t->recompute)
+        terms[DLT_TERM_RECOMPUTE] = n->batches * p->whole.forward_s + n->last * p->last.forward_s;
+    if (trains)
+        terms[DLT_TERM_UPDATE] = n->steps * step->update_s;
+    if (e->devices > 1)
+        terms[DLT_TERM_COMMUNICATE] = n->steps * step->reduce_s;
+    if (e->devices > 1 && trains && t->sharding != DLT_DDP)
+        terms[DLT_TERM_SHARD] = n->steps * step->shard_s;
+    if (t->loader_samples_per_s > 0) {
+        terms[DLT_TERM_LOAD] = (n->steps - n->short_steps) * step->load_s;
+        if (n->short_steps > 0)
+            terms[DLT_TERM_LOAD] += n->short_steps * last_loading(e, p, step);
+    }
     if (t->validation_samples > 0)
-        e->terms.validate = runs * e->epochs *
-                            ceil((double)t->validation_samples / ((double)e->batch * e->devices)) *
-                            forward_s;
+        terms[DLT_TERM_VALIDATE] = n->validations * validation(e, p);
     if (t->checkpoint_every > 0)
-        e->terms.checkpoint =
-            runs * floor(e->epochs / t->checkpoint_every) * checkpoint_seconds(t, parameters);
+        terms[DLT_TERM_CHECKPOINT] = n->checkpoints * checkpoint_seconds(e, p->parameters);
 }
 
 /* Adds the terms that apply. */
-static double sum_terms(const struct dlt_terms *terms)
+static double sum_terms(const double terms[DLT_TERMS])
 {
-    const double all[] = {terms->compute, terms->recompute, terms->update,     terms->communicate,
-                          terms->load,    terms->validate,  terms->checkpoint, terms->setup};
     double sum = 0;
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (!isnan(all[i]))
-            sum += all[i];
+    for (int i = 0; i < DLT_TERMS; i++)
+        if (!isnan(terms[i]))
+            sum += terms[i];
     return sum;
 }
 
-void dlt_run_fill(struct dlt_estimate *e, const struct dlt_step_times *times, double backward_s,
-                  double gradient_bytes, double parameters)
+static void fill_epoch(struct dlt_estimate *e, const struct dlt_run_parts *p,
+                       const struct step *step)
+{
+    double terms[DLT_TERMS];
+    struct counts n = counts_of(e, step, 1, e->steps_per_epoch);
+
+    fill_terms(e, p, step, &n, terms);
+    terms[DLT_TERM_CHECKPOINT] = NAN;
+    e->epoch_s = isnan(e->steps_per_epoch) ? NAN : sum_terms(terms);
+}
+
+void dlt_run_fill(struct dlt_estimate *e, const struct dlt_run_parts *parts)
 {
     const struct dlt_training *t = &e->training;
-    double micro_steps = t->accumulate > 0 ? (double)t->accumulate : 1;
-    double samples = micro_steps * (double)e->batch * e->devices;
-    struct step_terms step = {.compute_s = micro_steps * times->forward_s};
+    const struct step step = whole_step(e, parts);
+    double runs = t->runs > 0 ? (double)t->runs : 1, steps;
+    struct counts n;
 
-    if (!e->forward_only) {
-        step.compute_s = micro_steps * times->micro_s;
-        /* All but the borders of the segments is run forward a second time (Chen et al. 2016, arXiv
-         * 1604.06174). */
-        step.recompute_s = t->recompute ? micro_steps * times->forward_s : 0;
-        step.update_s = times->update_s;
-    }
-    e->step_s = step.compute_s + step.recompute_s + step.update_s;
-    if (!e->forward_only)
-        step.reduce_s = communicate(e, e->step_s, backward_s, gradient_bytes);
-    e->step_s += step.reduce_s;
-    /* Loading runs beside the step: only what it takes longer shows. */
-    if (t->loader_samples_per_s > 0)
-        step.load_s = fmax(samples / t->loader_samples_per_s - e->step_s, 0);
-    e->step_s += step.load_s;
-    e->steps_per_epoch = steps_per_epoch(e);
+    e->step_s = step.busy_s + step.load_s;
+    e->steps_per_epoch = ceil(dlt_run_batches(e) / step.batches);
     e->epochs = t->epochs > 0 ? fmax(t->epochs - (double)t->start_epoch, 0) : NAN;
     if (t->steps > 0)
         e->epochs = (double)t->steps / e->steps_per_epoch;
-    job_terms(e, &step, times->forward_s, parameters);
-    e->job_s = t->steps > 0 || !isnan(e->steps_per_epoch * e->epochs) ? sum_terms(&e->terms) : NAN;
-    e->epoch_s = e->steps_per_epoch * e->step_s;
-    if (t->validation_samples > 0 && !isnan(e->epoch_s))
-        e->epoch_s += ceil((double)t->validation_samples / ((double)e->batch * e->devices)) *
-                      times->forward_s;
+    steps = t->steps > 0 ? (double)t->steps : e->steps_per_epoch * e->epochs;
+    n = counts_of(e, &step, e->epochs, steps);
+    fill_terms(e, parts, &step, &n, e->terms);
+    for (int i = 0; i < DLT_TERMS; i++)
+        e->terms[i] *= runs;
+    e->terms[DLT_TERM_SETUP] = t->setup_s >= 0 ? t->setup_s : dlt_run_default_setup(t->framework);
+    e->job_s = isnan(steps) ? NAN : sum_terms(e->terms);
+    fill_epoch(e, parts, &step);
 }

@@ -4,20 +4,31 @@
 #ifndef DLT_PREDICT_RUN_H
 #define DLT_PREDICT_RUN_H
 
+#include "predict/exchange.h"
 #include "predict/step.h"
 
-/* Seconds that a gradient all-reduce adds to a step: a ring moves 2 (n - 1) / n of the gradients
- * through the slowest link (Patarasuk and Yuan 2009), beside the backward pass as far as that
- * lasts. nodes > 1: the link between nodes, node_bandwidth, or 100 Gbit/s where that is 0; devices
- * on one node: the device's interconnect, 12 GB/s where it is unknown. */
-double dlt_run_all_reduce(double gradient_bytes, double backward_s, int devices, int nodes,
-                          const struct dlt_device *device, double node_bandwidth);
+/* What a job is made of, on one device. */
+struct dlt_run_parts {
+    struct dlt_step_times whole; /* a batch */
+    struct dlt_step_times last;  /* an epoch's last, smaller one: dlt_run_last_batch */
+    double validate_last_s;      /* forward of a validation's last: dlt_run_last_validation */
+    double backward_s;           /* the device's part of the backward pass */
+    double gradient_bytes, parameter_bytes, parameters;
+};
 
-/* Fills step_s, epoch_s, job_s, steps_per_epoch, epochs and terms of an estimate whose training,
- * devices, nodes, batch, scaling and node_bandwidth are set. NaN where the training does not say
- * enough. */
-void dlt_run_fill(struct dlt_estimate *estimate, const struct dlt_step_times *times,
-                  double backward_s, double gradient_bytes, double parameters);
+/* Samples of the last batch that a device takes in an epoch, of drop_last = false; 0: it is as
+ * large as the others, or none is known to be. As PyTorch's DistributedSampler each device gets
+ * an equal part, rounded up. */
+int64_t dlt_run_last_batch(const struct dlt_estimate *estimate);
+int64_t dlt_run_last_validation(const struct dlt_estimate *estimate);
+
+/* Batches that a device takes in an epoch; NaN without samples. */
+double dlt_run_batches(const struct dlt_estimate *estimate);
+
+/* Fills step_s (a whole step), epoch_s, job_s, steps_per_epoch, epochs and terms of an estimate
+ * whose training, devices, nodes, batch, scaling and bandwidths are set. NaN where the training
+ * does not say enough. */
+void dlt_run_fill(struct dlt_estimate *estimate, const struct dlt_run_parts *parts);
 
 /* Seconds before the first step (imports, device context) where `setup` does not say. */
 double dlt_run_default_setup(enum dlt_framework framework);

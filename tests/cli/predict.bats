@@ -195,3 +195,22 @@ JSON
     predict nosamples.json,steps=10 --profile "$PROFILE" --json
     [ "$status" -eq 0 ] && jq -e '.job_s > 0' <<< "$output"
 }
+
+# 20 samples in batches of 8: two, and one of 4. Half of a batch takes less than half of the 10 us that a
+# layer takes whatever its size, so it has to be priced by itself: 10 us + 2.1 us a layer and pass.
+@test "terms add up to the job, and the last batch has its own size" {
+    predict mlp.json,samples=20,batch=8,epochs=3,accumulate=2,setup=0 --profile "$PROFILE" --json
+    jq -e '([.terms[] | numbers] | add) as $sum | ($sum / .job_s - 1) | fabs < 1e-9' <<< "$output"
+    jq -e '.steps_per_epoch == 2 and .terms.shard == null and .terms.load == null' <<< "$output"
+    jq -e '.terms | .last_batch > 0.6 * .accumulate and .last_batch < .accumulate' <<< "$output"
+    predict mlp.json,samples=20,batch=4,epochs=3,setup=0 --profile "$PROFILE" --json
+    small=$(jq '.terms.compute / 5' <<< "$output")
+    predict mlp.json,samples=20,batch=8,epochs=3,setup=0 --profile "$PROFILE" --json
+    jq -e --argjson small "$small" '(.terms.last_batch / $small - 1) | fabs < 1e-6' <<< "$output"
+}
+
+@test "checkpoints take the rate that the model says" {
+    predict mlp.json,epochs=3,checkpoint_every=1,checkpoint_gib=1,checkpoint_mb_per_s=100 \
+        --profile "$PROFILE" --json
+    jq -e '(.terms.checkpoint - 3 * 10.73741824) | fabs < 1e-6' <<< "$output"
+}

@@ -75,7 +75,7 @@ static void every_setting_is_read(void **state)
                           "min_limit = 300; max_limit = \"2-00:00:00\"; warn_above = 0.25;\n"
                           "better_by = 0.2; dl_time = \"suggest\"; dl_partition = \"off\";\n"
                           "default_candidates = \"v100,a100\"; deadline = 0.5;\n"
-                          "snapshot_age = 0; profile = \"site.dlp\";\n"
+                          "snapshot_age = 0; profile = \"site.dlp\"; checkpoint_mb_per_s = 250;\n"
                           "partitions = ( { name = \"v100\"; device = \"Tesla V100\";\n"
                           "  profile = \"/p/v100.dlp\"; gpus_per_node = 4; gpu_type = \"v100\";\n"
                           "  cores_per_node = 40; nodes = 2; memory_gib = 32;\n"
@@ -89,6 +89,7 @@ static void every_setting_is_read(void **state)
     assert_near(config.max_limit_s, 172800, 0);
     assert_near(config.deadline_s, 0.5, 0);
     assert_near(config.snapshot_age_s, 0, 0);
+    assert_near(config.checkpoint_bandwidth, 250e6, 0);
     assert_int_equal(config.dl_time, DLT_TIME_SUGGEST);
     assert_int_equal(config.dl_partition, DLT_PARTITION_OFF);
     assert_string_equal(config.default_candidates, "v100,a100");
@@ -113,6 +114,7 @@ static void what_is_wrong_is_named_with_line_and_mend(void **state)
         {"\nconfidense = 0.9;", "line 2: confidense: unknown setting; did you mean confidence?"},
         {"set_requires = \"good\";", "has to be one of \"cost model\""},
         {"grain = \"soon\";", "has to be a time above 0"},
+        {"checkpoint_mb_per_s = 0;", "has to be a number of MB a second above 0"},
         {"grain = -5;", "has to be a time above 0"},
         {"dl_time = 3;", "has to be one of \"set\", \"suggest\", \"off\""},
         {"partitions = 3;", "partitions: has to be a list"},
