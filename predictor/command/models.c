@@ -11,18 +11,22 @@
 #include "command/command.h"
 #include "graph/alias.h"
 #include "graph/model.h"
+#include "graph/training.h"
 
 static const char help[] =
-    "Usage: dltime models [--json]\n"
+    "Usage: dltime models [--json | --keys]\n"
     "Networks that are shipped, to be named as a SPEC: dltime check resnet50.\n\n"
     "  --json   one object: {\"models\": [{name, parameters, macs, inputs, file}, ...],\n"
     "            \"aliases\": {other name: name, ...}}\n"
+    "  --keys   the keys of a SPEC instead, one a line, each with its values where they are words\n"
     "  --help   this text\n\n"
     "MACs are those of one sample, forward. Case, \"-\" and \"_\" in a name make no difference.\n"
     "dltime-model(5) tells how to describe another network.\n";
 
-static const struct option long_options[] = {
-    {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+static const struct option long_options[] = {{"json", no_argument, NULL, 'j'},
+                                             {"keys", no_argument, NULL, 'k'},
+                                             {"help", no_argument, NULL, 'h'},
+                                             {0}};
 
 static int is_model(const struct dirent *entry)
 {
@@ -142,9 +146,22 @@ static int show_all(bool json)
     return status;
 }
 
+static int show_keys(void)
+{
+    const char *word;
+
+    for (size_t i = 0; i < dlt_training_key_count(); i++) {
+        printf("%s", dlt_training_key_name(i));
+        for (size_t k = 0; (word = dlt_training_key_word(i, k)); k++)
+            printf(" %s", word);
+        printf("\n");
+    }
+    return COMMAND_DONE;
+}
+
 int command_models(int argc, char **argv)
 {
-    bool json = false;
+    bool json = false, keys = false;
     int option;
 
     opterr = 0;
@@ -153,6 +170,9 @@ int command_models(int argc, char **argv)
         switch (option) {
         case 'j':
             json = true;
+            break;
+        case 'k':
+            keys = true;
             break;
         case 'h':
             fputs(help, stdout);
@@ -163,5 +183,7 @@ int command_models(int argc, char **argv)
     }
     if (optind != argc)
         return command_usage("models", "takes no model; dltime check %s shows one", argv[optind]);
-    return show_all(json);
+    if (json && keys)
+        return command_usage("models", "--json and --keys: give one of them");
+    return keys ? show_keys() : show_all(json);
 }

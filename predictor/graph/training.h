@@ -13,6 +13,10 @@ void dlt_training_defaults(struct dlt_training *training);
 size_t dlt_training_key_count(void);
 const char *dlt_training_key_name(size_t index);
 
+/* What a key takes where that is one of a few words, the value-th of them; NULL behind the last,
+ * and for numbers and times. */
+const char *dlt_training_key_word(size_t index, size_t value);
+
 /* Which keys one source (the file's section, one command line) has set, to refuse a key given twice
  * and two that exclude each other. Zero-initialise. */
 struct dlt_training_seen {
