@@ -166,8 +166,12 @@ static int adapt_rest(struct adapt *a)
     for (uint32_t g = 0; g < a->corpus->group_count; g++)
         for (uint32_t i = 0; i < a->donors->header->section_count; i++) {
             const struct dlt_file_section *s = &a->donors->section[i];
-            struct dlt_record record = dlt_record_make(dlt_record_kind_find(s->kind));
+            const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind);
+            struct dlt_record record;
 
+            if (!kind) /* a table of convolutions */
+                continue;
+            record = dlt_record_make(kind);
             record.dtype = (enum dlt_dtype)s->dtype;
             record.math = (enum dlt_math)s->math;
             if (is_relevant(a, s, &a->corpus->group[g]) && !has_section(a->writer, g, s) &&

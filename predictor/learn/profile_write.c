@@ -68,15 +68,15 @@ static int copy_sections(struct dlt_profile_writer *w, const struct dlt_profile 
 {
     for (uint32_t i = 0; i < profile->header->section_count; i++) {
         struct dlt_file_section index = profile->section[i];
-        struct dlt_section section;
+        const unsigned char *from = index.entry == entry ? dlt_profile_bytes(profile, i) : NULL;
         unsigned char *bytes;
 
-        if (index.entry != entry || !dlt_profile_section(profile, i, &section))
+        if (!from)
             continue;
         bytes = malloc(index.size + 1);
         if (!bytes)
             return -1;
-        memcpy(bytes, section.bytes, index.size);
+        memcpy(bytes, from, index.size);
         index.entry = number;
         if (dlt_profile_writer_section(w, &index, bytes))
             return -1;

@@ -14,6 +14,7 @@
 #include "predict/checksum.h"
 #include "predict/profile_format.h"
 #include "predict/step.h"
+#include "predict/table.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "profiles are little-endian");
 
@@ -310,11 +311,16 @@ static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
     const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind);
     enum dlt_section_state missing = DLT_SECTION_ALTERED;
     const unsigned char *bytes = section_bytes(p, index, &missing);
+    struct dlt_table table;
 
     if (!bytes)
         return missing;
     if (dlt_checksum(bytes, s->size, index) != s->checksum)
         return DLT_SECTION_ALTERED;
+    if (dlt_table_is(s->kind)) {
+        section->bytes = bytes;
+        return dlt_table_parse(bytes, s->size, &table) ? DLT_SECTION_SOUND : DLT_SECTION_ALIEN;
+    }
     if (!dlt_section_parse(bytes, s->size, section) || !dlt_section_trees_are_sound(section))
         return DLT_SECTION_ALIEN;
     section->bytes = bytes;
@@ -323,23 +329,43 @@ static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
     return DLT_SECTION_SOUND;
 }
 
-/* Several threads may verify the same section at once; they come to the same result. */
+/* Several threads may verify the same section at once; they come to the same result. Returns
+ * whether it is sound, and *fresh whether it was verified, and parsed, by this very call. */
+static bool is_sound(const struct dlt_profile *p, size_t index, struct dlt_section *section,
+                     bool *fresh)
+{
+    unsigned char state = atomic_load_explicit(&p->state[index], memory_order_relaxed);
+
+    *fresh = state == DLT_SECTION_UNSEEN;
+    if (*fresh) {
+        state = (unsigned char)verify(p, index, section);
+        atomic_store_explicit(&p->state[index], state, memory_order_relaxed);
+    }
+    return state == DLT_SECTION_SOUND;
+}
+
 bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_section *section)
 {
     const struct dlt_file_section *s = &p->section[index];
-    unsigned char state = atomic_load_explicit(&p->state[index], memory_order_relaxed);
     enum dlt_section_state missing;
+    bool fresh;
 
     section->index = s;
-    if (state == DLT_SECTION_UNSEEN) {
-        state = (unsigned char)verify(p, index, section);
-        atomic_store_explicit(&p->state[index], state, memory_order_relaxed);
-        return state == DLT_SECTION_SOUND;
-    }
-    if (state != DLT_SECTION_SOUND)
+    if (!is_sound(p, index, section, &fresh) || dlt_table_is(s->kind))
         return false;
+    if (fresh)
+        return true;
     section->bytes = section_bytes(p, index, &missing);
     return section->bytes && dlt_section_parse(section->bytes, s->size, section) > 0;
+}
+
+const unsigned char *dlt_profile_bytes(const struct dlt_profile *p, size_t index)
+{
+    enum dlt_section_state missing;
+    struct dlt_section section;
+    bool fresh;
+
+    return is_sound(p, index, &section, &fresh) ? section_bytes(p, index, &missing) : NULL;
 }
 
 int dlt_profile_check(const struct dlt_profile *p, struct dlt_error *error)

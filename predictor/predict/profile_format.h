@@ -10,7 +10,8 @@
  * Everything before the sections is the directory, guarded by one checksum; each section has its
  * own, verified when the section is first used. Little-endian, fixed width, offsets from the start
  * of the file, everything aligned to 8 bytes. A section is a struct dlt_file_model and its arrays,
- * one after the other in the order of struct dlt_section, each padded to 8 bytes.
+ * one after the other in the order of struct dlt_section, each padded to 8 bytes; or a table of
+ * convolutions, which table.h lays out.
  */
 #ifndef DLT_PREDICT_PROFILE_FORMAT_H
 #define DLT_PREDICT_PROFILE_FORMAT_H
@@ -191,6 +192,10 @@ size_t dlt_profile_touched(const struct dlt_profile *profile);
  * one. */
 bool dlt_profile_section(const struct dlt_profile *profile, size_t index,
                          struct dlt_section *section);
+
+/* The bytes of a section of any kind, profile->section[index].size of them, verified on its first
+ * use; NULL for a damaged one. */
+const unsigned char *dlt_profile_bytes(const struct dlt_profile *profile, size_t index);
 
 /* Finds and checks the arrays of a section's bytes (8-byte aligned). Returns the bytes used, or 0
  * where counts and sizes do not agree. */

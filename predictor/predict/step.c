@@ -48,8 +48,7 @@ static enum dlt_basis main_basis(const struct tally *tally)
     return best;
 }
 
-/* The passes that a unit's gradients need: none, one, or both together. */
-static bool backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass)
+bool dlt_step_backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass)
 {
     if (unit->data_gradient && (unit->weight_gradient || unit->both_gradients))
         *pass = DLT_BACKWARD;
@@ -92,7 +91,7 @@ static int price_unit(const struct dlt_profile *profile, const struct dlt_target
 
     prices->backward = (struct dlt_price){0};
     dlt_target_price(profile, target, &record, &prices->forward);
-    if (!forward_only && backward_pass(unit, &record.pass))
+    if (!forward_only && dlt_step_backward_pass(unit, &record.pass))
         dlt_target_price(profile, target, &record, &prices->backward);
     drop_clock(&prices->forward);
     drop_clock(&prices->backward);

@@ -34,6 +34,9 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
                    const struct dlt_plan *plan, bool forward_only, struct dlt_unit_times *unit,
                    struct dlt_step_sum *sum, struct dlt_error *error);
 
+/* The pass that a unit's gradients need, one or both together; false: none. */
+bool dlt_step_backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass);
+
 /* Seconds. A step is micro_s + update_s: forward and backward of one micro-batch run through
  * without a stop in between; forward_s and backward_s are those passes alone. */
 struct dlt_step_times {
