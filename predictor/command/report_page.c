@@ -122,14 +122,10 @@ static void write_tiles(FILE *page, const struct report *report, enum scores_of 
                         const char *title)
 {
     size_t count, skipped;
-    struct score_point *point = scores_pool(report->scores, of, &count, &skipped);
-    struct score_summary s;
+    struct score_summary s = scores_total(report->scores, of, &count, &skipped);
 
-    if (!point || count + skipped == 0) {
-        free(point);
+    if (count + skipped == 0)
         return;
-    }
-    s = score_summarise(point, count);
     fprintf(page, "<h3>%s</h3><div class=\"tiles\">", title);
     write_tile(page, "rows scored", "%.0f", (double)count);
     write_tile(page, "mean error (MAPE)", "%.1f&nbsp;%%", 100 * s.mape);
@@ -138,7 +134,6 @@ static void write_tiles(FILE *page, const struct report *report, enum scores_of 
     if (skipped)
         write_tile(page, "could not be predicted", "%.0f", (double)skipped);
     fputs("</div>\n", page);
-    free(point);
 }
 
 /* ---- predictions ----------------------------------------------------------------------------- */
@@ -155,7 +150,7 @@ static void write_groups(FILE *page, const struct report *report, bool network)
     html_table(page, network ? networks : operators);
     for (size_t i = 0; i < scores_groups(report->scores); i++) {
         const struct score_group *g = scores_group(report->scores, i);
-        struct score_summary s = score_summarise(g->point, g->count);
+        struct score_summary s = score_of_group(g);
 
         if (g->key.network != network)
             continue;
@@ -165,7 +160,7 @@ static void write_groups(FILE *page, const struct report *report, bool network)
         html_cell(page, g->key.dtype);
         html_cell(page, g->key.device);
         html_cell(page, g->count ? dlt_basis_name(g->key.basis) : "");
-        html_number(page, (double)g->count, 9, "");
+        html_number(page, g->sums.count, 9, "");
         html_number(page, 1e3 * s.rmse, 4, "ms");
         html_percent(page, s.mape);
         html_percent(page, s.median_ape);
@@ -236,8 +231,8 @@ static int write_predicted(FILE *page, const struct report *report, const struct
 static void write_levels(FILE *page, const struct report *report, enum scores_of of,
                          const char *name)
 {
-    size_t count, skipped;
-    struct score_point *point = scores_pool(report->scores, of, &count, &skipped);
+    size_t count;
+    struct score_point *point = scores_pool(report->scores, of, &count);
 
     for (int i = 4; point && count > 0 && i < REPORT_LEVELS; i++) {
         double low, high, share = report_coverage(point, count, report_levels[i], &low, &high);

@@ -354,8 +354,8 @@ static struct score_point *series_points(const struct report *report,
 bool report_draw_coverage(const struct report *report, struct plots *plots)
 {
     struct report_series series[SERIES_MOST];
-    size_t count = report_series(report->scores, false, series), networks, skipped;
-    struct score_point *point = scores_pool(report->scores, SCORES_NETWORKS, &networks, &skipped);
+    size_t count = report_series(report->scores, false, series), networks;
+    struct score_point *point = scores_pool(report->scores, SCORES_NETWORKS, &networks);
     FILE *script;
 
     if (!point || (count == 0 && networks == 0)) {

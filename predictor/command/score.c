@@ -46,16 +46,50 @@ static struct score_group *find(struct scores *s, const struct score_key *key)
         return NULL;
     s->group = larger;
     s->group[s->count] = (struct score_group){.key = *key};
+    dlt_random_seed(&s->group[s->count].random, 1, s->count);
     return &s->group[s->count++];
+}
+
+static void add_up(struct score_sums *s, const struct score_point *point)
+{
+    double error = point->predicted - point->seen, off = point->seen - s->mean;
+
+    s->count++;
+    s->mean += off / s->count;
+    s->squares += off * (point->seen - s->mean); /* Welford 1962 */
+    s->errors_squared += error * error;
+    s->errors += fabs(error);
+    s->shares += fabs(error) / point->seen;
+    s->inside += point->seen >= point->low && point->seen <= point->high;
+    s->widths += (point->high - point->low) / point->predicted;
+}
+
+/* The sums of both; of squares after Chan, Golub and LeVeque 1979. */
+static void merge(struct score_sums *s, const struct score_sums *other)
+{
+    double count = s->count + other->count, apart = other->mean - s->mean;
+
+    if (!(other->count > 0))
+        return;
+    s->squares += other->squares + apart * apart * s->count * other->count / count;
+    s->mean += apart * other->count / count;
+    s->count = count;
+    s->errors_squared += other->errors_squared;
+    s->errors += other->errors;
+    s->shares += other->shares;
+    s->inside += other->inside;
+    s->widths += other->widths;
 }
 
 int scores_add(struct scores *scores, const struct score_key *key, const struct score_point *point)
 {
     struct score_group *g = find(scores, key);
+    size_t place;
 
     if (!g)
         return -1;
-    if (g->count == g->room) {
+    place = dlt_random_place(&g->random, (size_t)g->sums.count, SCORE_POINTS);
+    if (place == g->room && place < SCORE_POINTS) {
         size_t room = g->room ? 2 * g->room : 64;
         struct score_point *larger = reallocarray(g->point, room, sizeof *g->point);
 
@@ -64,7 +98,11 @@ int scores_add(struct scores *scores, const struct score_key *key, const struct 
         g->point = larger;
         g->room = room;
     }
-    g->point[g->count++] = *point;
+    add_up(&g->sums, point);
+    if (place < SCORE_POINTS)
+        g->point[place] = *point;
+    if (place == g->count)
+        g->count++;
     return 0;
 }
 
@@ -81,68 +119,124 @@ int scores_skip(struct scores *scores, const struct score_key *key)
     return 0;
 }
 
+/* A relative error, and how many it stands for. */
+struct share {
+    double value, weight;
+};
+
 static int ascending(const void *a, const void *b)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    const struct share *x = a, *y = b;
 
-    return (x > y) - (x < y);
+    return (x->value > y->value) - (x->value < y->value);
 }
 
-static double median(const struct score_point *point, size_t count)
+static struct share *put_shares(const struct score_point *point, size_t count, double weight,
+                                struct share *share)
 {
-    double *ape = malloc((count + 1) * sizeof *ape);
-    double middle = NAN;
+    for (size_t i = 0; i < count; i++)
+        *share++ = (struct share){fabs(point[i].predicted / point[i].seen - 1), weight};
+    return share;
+}
 
-    for (size_t i = 0; ape && i < count; i++)
-        ape[i] = fabs(point[i].predicted / point[i].seen - 1);
-    if (ape && count) {
-        qsort(ape, count, sizeof *ape, ascending);
-        middle = (ape[(count - 1) / 2] + ape[count / 2]) / 2;
+/* NaN where there is none, and out of memory, where share is NULL. Frees it. */
+static double median_share(struct share *share, size_t count)
+{
+    double half = 0, before = 0, middle = 0;
+
+    if (!share || count == 0) {
+        free(share);
+        return NAN;
     }
-    free(ape);
+    qsort(share, count, sizeof *share, ascending);
+    for (size_t i = 0; i < count; i++)
+        half += share[i].weight / 2;
+    for (size_t i = 0; i < count && before <= half; i++) {
+        double up_to = before + share[i].weight;
+
+        if (before < half && up_to >= half)
+            middle += share[i].value / 2;
+        if (up_to > half)
+            middle += share[i].value / 2;
+        before = up_to;
+    }
+    free(share);
     return middle;
+}
+
+/* Frees the shares. */
+static struct score_summary summary_of(const struct score_sums *s, struct share *share,
+                                       size_t count)
+{
+    double n = s->count, median = median_share(share, count);
+
+    if (!(n > 0))
+        return (struct score_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    return (struct score_summary){.rmse = sqrt(s->errors_squared / n),
+                                  .mae = s->errors / n,
+                                  .mape = s->shares / n,
+                                  .median_ape = median,
+                                  .r2 = s->squares > 0 ? 1 - s->errors_squared / s->squares : NAN,
+                                  .coverage = s->inside / n,
+                                  .width = s->widths / n};
 }
 
 struct score_summary score_summarise(const struct score_point *point, size_t count)
 {
-    struct score_summary s = {0};
-    double mean = 0, squares = 0, n = (double)count;
+    struct share *share = calloc(count + 1, sizeof *share);
+    struct score_sums sums = {0};
 
-    if (count == 0)
-        return (struct score_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < count; i++)
-        mean += point[i].seen / n;
-    for (size_t i = 0; i < count; i++) {
-        double error = point[i].predicted - point[i].seen;
-
-        squares += (point[i].seen - mean) * (point[i].seen - mean);
-        s.rmse += error * error;
-        s.mae += fabs(error) / n;
-        s.mape += fabs(error) / point[i].seen / n;
-        s.coverage += (point[i].seen >= point[i].low && point[i].seen <= point[i].high) / n;
-        s.width += (point[i].high - point[i].low) / point[i].predicted / n;
-    }
-    s.r2 = squares > 0 ? 1 - s.rmse / squares : NAN;
-    s.rmse = sqrt(s.rmse / n);
-    s.median_ape = median(point, count);
-    return s;
+        add_up(&sums, &point[i]);
+    if (share)
+        put_shares(point, count, 1, share);
+    return summary_of(&sums, share, count);
 }
 
-static struct json_object *summary_json(const struct score_point *point, size_t count,
-                                        size_t skipped, struct json_object *object)
+struct score_summary score_of_group(const struct score_group *g)
 {
-    struct score_summary s = score_summarise(point, count);
+    struct share *share = calloc(g->count + 1, sizeof *share);
 
-    dlt_json_number(object, "n", (double)count);
-    dlt_json_number(object, "skipped", (double)skipped);
-    dlt_json_number(object, "rmse_ms", s.rmse * 1e3);
-    dlt_json_number(object, "mae_ms", s.mae * 1e3);
-    dlt_json_number(object, "mape", s.mape);
-    dlt_json_number(object, "median_ape", s.median_ape);
-    dlt_json_number(object, "r2", s.r2);
-    dlt_json_number(object, "coverage90", s.coverage);
-    dlt_json_number(object, "mean_width", s.width);
-    return object;
+    if (share)
+        put_shares(g->point, g->count, 1, share);
+    return summary_of(&g->sums, share, g->count);
+}
+
+static bool counts(const struct score_group *g, enum scores_of of)
+{
+    return !g->key.part && (of == SCORES_ALL || g->key.network == (of == SCORES_NETWORKS));
+}
+
+/* How many points of a total are kept. */
+static size_t kept(const struct scores *scores, enum scores_of of)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < scores->count; i++)
+        count += counts(&scores->group[i], of) ? scores->group[i].count : 0;
+    return count;
+}
+
+struct score_summary scores_total(const struct scores *scores, enum scores_of of, size_t *count,
+                                  size_t *skipped)
+{
+    size_t points = kept(scores, of);
+    struct share *share = calloc(points + 1, sizeof *share), *next = share;
+    struct score_sums sums = {0};
+
+    *skipped = 0;
+    for (size_t i = 0; i < scores->count; i++) {
+        const struct score_group *g = &scores->group[i];
+
+        if (!counts(g, of))
+            continue;
+        *skipped += g->skipped;
+        merge(&sums, &g->sums);
+        if (next && g->count)
+            next = put_shares(g->point, g->count, g->sums.count / (double)g->count, next);
+    }
+    *count = (size_t)sums.count;
+    return summary_of(&sums, share, points);
 }
 
 size_t scores_groups(const struct scores *scores)
@@ -155,22 +249,12 @@ const struct score_group *scores_group(const struct scores *scores, size_t index
     return &scores->group[index];
 }
 
-static bool counts(const struct score_group *g, enum scores_of of)
-{
-    return !g->key.part && (of == SCORES_ALL || g->key.network == (of == SCORES_NETWORKS));
-}
-
-struct score_point *scores_pool(const struct scores *scores, enum scores_of of, size_t *count,
-                                size_t *skipped)
+struct score_point *scores_pool(const struct scores *scores, enum scores_of of, size_t *count)
 {
     struct score_point *all;
     size_t used = 0;
 
-    *count = *skipped = 0;
-    for (size_t i = 0; i < scores->count; i++) {
-        *count += counts(&scores->group[i], of) ? scores->group[i].count : 0;
-        *skipped += counts(&scores->group[i], of) ? scores->group[i].skipped : 0;
-    }
+    *count = kept(scores, of);
     all = malloc((*count + 1) * sizeof *all);
     for (size_t i = 0; all && i < scores->count; i++) {
         const struct score_group *g = &scores->group[i];
@@ -183,15 +267,27 @@ struct score_point *scores_pool(const struct scores *scores, enum scores_of of, 
     return all;
 }
 
+static struct json_object *summary_json(const struct score_summary *s, size_t count, size_t skipped,
+                                        struct json_object *object)
+{
+    dlt_json_number(object, "n", (double)count);
+    dlt_json_number(object, "skipped", (double)skipped);
+    dlt_json_number(object, "rmse_ms", s->rmse * 1e3);
+    dlt_json_number(object, "mae_ms", s->mae * 1e3);
+    dlt_json_number(object, "mape", s->mape);
+    dlt_json_number(object, "median_ape", s->median_ape);
+    dlt_json_number(object, "r2", s->r2);
+    dlt_json_number(object, "coverage90", s->coverage);
+    dlt_json_number(object, "mean_width", s->width);
+    return object;
+}
+
 static struct json_object *total_json(const struct scores *scores, enum scores_of of)
 {
     size_t count, skipped;
-    struct score_point *all = scores_pool(scores, of, &count, &skipped);
-    struct json_object *object =
-        summary_json(all, all ? count : 0, skipped, json_object_new_object());
+    struct score_summary s = scores_total(scores, of, &count, &skipped);
 
-    free(all);
-    return object;
+    return summary_json(&s, count, skipped, json_object_new_object());
 }
 
 struct json_object *scores_json(const struct scores *scores)
@@ -201,6 +297,7 @@ struct json_object *scores_json(const struct scores *scores)
 
     for (size_t i = 0; i < scores->count; i++) {
         const struct score_group *g = &scores->group[i];
+        struct score_summary s = score_of_group(g);
         struct json_object *one = json_object_new_object();
 
         dlt_json_text(one, "kind", g->key.network ? "network" : "operator");
@@ -209,7 +306,7 @@ struct json_object *scores_json(const struct scores *scores)
         dlt_json_text(one, "pass", g->key.pass);
         dlt_json_text(one, "dtype", g->key.dtype);
         dlt_json_text(one, "basis", dlt_basis_name(g->key.basis));
-        json_object_array_add(groups, summary_json(g->point, g->count, g->skipped, one));
+        json_object_array_add(groups, summary_json(&s, (size_t)g->sums.count, g->skipped, one));
     }
     json_object_object_add(object, "groups", groups);
     json_object_object_add(object, "operators", total_json(scores, SCORES_OPERATORS));
@@ -218,19 +315,18 @@ struct json_object *scores_json(const struct scores *scores)
     return object;
 }
 
-static void print_line(const struct score_key *key, const struct score_point *point, size_t count,
+static void print_line(const struct score_key *key, const struct score_summary *s, size_t count,
                        size_t skipped)
 {
-    struct score_summary s = score_summarise(point, count);
     char r2[16] = "-"; /* one row, or rows of one time, have none */
 
-    if (isfinite(s.r2))
-        snprintf(r2, sizeof r2, "%.4f", s.r2);
+    if (isfinite(s->r2))
+        snprintf(r2, sizeof r2, "%.4f", s->r2);
     printf("%-28.28s %-16.16s %-15s %-9s %-10s %7zu", key->device, key->op, key->pass, key->dtype,
            dlt_basis_name(key->basis), count);
     if (count)
-        printf(" %10.4g %6.1f %% %6.1f %% %7s %5.1f %% %6.1f %%", s.rmse * 1e3, 100 * s.mape,
-               100 * s.median_ape, r2, 100 * s.coverage, 100 * s.width);
+        printf(" %10.4g %6.1f %% %6.1f %% %7s %5.1f %% %6.1f %%", s->rmse * 1e3, 100 * s->mape,
+               100 * s->median_ape, r2, 100 * s->coverage, 100 * s->width);
     if (skipped)
         printf("  %zu skipped", skipped);
     putchar('\n');
@@ -240,16 +336,17 @@ void scores_print(const struct scores *scores)
 {
     static const struct score_key everything = {.device = "all"};
     size_t count, skipped;
-    struct score_point *all = scores_pool(scores, SCORES_ALL, &count, &skipped);
+    struct score_summary s = scores_total(scores, SCORES_ALL, &count, &skipped);
 
     printf("%-28s %-16s %-15s %-9s %-10s %7s %10s %8s %8s %7s %7s %8s\n", "DEVICE", "OPERATOR",
            "PASS", "DTYPE", "RESTS ON", "N", "RMSE ms", "MAPE", "MEDIAN", "R2", "IN 90 %", "WIDTH");
     for (size_t i = 0; i < scores->count; i++) {
         const struct score_group *g = &scores->group[i];
 
-        print_line(&g->key, g->point, g->count, g->skipped);
+        struct score_summary one = score_of_group(g);
+
+        print_line(&g->key, &one, (size_t)g->sums.count, g->skipped);
     }
-    if (all && scores->count > 1)
-        print_line(&everything, all, count, skipped);
-    free(all);
+    if (scores->count > 1)
+        print_line(&everything, &s, count, skipped);
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "dltime.h"
+#include "learn/random.h"
 
 struct score_key {
     bool network; /* whole runs, else operators */
@@ -26,12 +27,25 @@ struct score_point {
     double rank;      /* probability that the prediction gave to less than what was seen */
 };
 
+/* What means need of any number of predictions. */
+struct score_sums {
+    double count;
+    double mean, squares; /* of what was seen: its mean, and the squares of what is off it */
+    double errors_squared, errors, shares; /* of predicted - seen; shares of what was seen */
+    double inside, widths;
+};
+
+/* Points kept of a group, 3 MiB; the others of one with more are in its sums alone. */
+enum { SCORE_POINTS = 65536 };
+
 /* Predictions of one key. */
 struct score_group {
     struct score_key key;
-    struct score_point *point; /* count of them */
+    struct score_sums sums;    /* of all */
+    struct score_point *point; /* count of them, a fair sample */
     size_t count, room;
     size_t skipped; /* that could not be predicted */
+    struct dlt_random random;
 };
 
 /* Of some points; NaN where there are none. Seconds, and shares of 1. */
@@ -60,9 +74,13 @@ size_t scores_groups(const struct scores *scores);
 const struct score_group *scores_group(const struct scores *scores, size_t index);
 
 struct score_summary score_summarise(const struct score_point *point, size_t count);
-/* The points of a total in one malloc'ed array, the caller's to free; NULL out of memory. */
-struct score_point *scores_pool(const struct scores *scores, enum scores_of of, size_t *count,
-                                size_t *skipped);
+/* The median is that of the points kept. */
+struct score_summary score_of_group(const struct score_group *group);
+/* count: of the predictions; skipped: of what could not be predicted. */
+struct score_summary scores_total(const struct scores *scores, enum scores_of of, size_t *count,
+                                  size_t *skipped);
+/* The points kept of a total in one malloc'ed array, the caller's to free; NULL out of memory. */
+struct score_point *scores_pool(const struct scores *scores, enum scores_of of, size_t *count);
 
 /* {"groups": [...], "operators": {...}, "networks": {...}, "all": {...}} */
 struct json_object *scores_json(const struct scores *scores);

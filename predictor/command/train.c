@@ -123,6 +123,21 @@ static void warn(const struct dlt_source *s)
                 s->path, s->disturbed, s->rows);
 }
 
+/* Of what there were more rows than are learned from. */
+static void warn_sampled(const struct dlt_corpus *corpus)
+{
+    for (size_t s = 0; s < corpus->section_count; s++) {
+        const struct dlt_corpus_section *section = &corpus->section[s];
+
+        if (section->read > DLT_SECTION_ROWS)
+            fprintf(stderr,
+                    "dltime train: %s on %s, %s %s: %d of %zu rows, drawn at random, are used\n",
+                    section->kind->name, corpus->group[section->group].device.name,
+                    dlt_dtype_names[section->dtype], dlt_math_names[section->math],
+                    DLT_SECTION_ROWS, section->read);
+    }
+}
+
 static void print_summary(const struct dlt_profile_writer *w)
 {
     fprintf(stderr, "%-32s %-16s %7s %9s %8s  %s\n", "DEVICE", "OPERATOR", "ROWS", "HELD OUT",
@@ -241,7 +256,7 @@ static int drop_repeated(struct dlt_corpus *corpus, struct dlt_error *error)
 
 static int run(struct options *o)
 {
-    struct dlt_corpus corpus = {0};
+    struct dlt_corpus corpus = {.seed = o->settings.seed};
     struct dlt_profile_writer writer = {0};
     struct dlt_runs_report report;
     struct dlt_error error;
@@ -258,6 +273,7 @@ static int run(struct options *o)
         if (status == COMMAND_DONE)
             warn(&corpus.source[corpus.source_count - 1]);
     }
+    warn_sampled(&corpus);
     if (status == COMMAND_DONE &&
         (drop_repeated(&corpus, &error) || learn(o, &corpus, &writer, &error)))
         status = command_fail("train", &error);

@@ -48,24 +48,109 @@ static size_t find_group(struct dlt_corpus *c, const struct dlt_measure_header *
     return c->group_count++;
 }
 
-static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
-                   const struct dlt_measure_header *header)
+/* The section's number, made where there is none yet; (size_t)-1 out of memory. */
+static size_t find_section(struct dlt_corpus *c, uint32_t group, const struct dlt_record *record)
 {
-    size_t group = find_group(c, header, m->record.threads);
-    struct dlt_row *larger = grown(c->row, c->row_count, &c->row_room, sizeof *c->row);
+    struct dlt_corpus_section *larger;
 
+    for (size_t i = 0; i < c->section_count; i++) {
+        size_t at = (c->current + i) % c->section_count; /* rows of one lie together mostly */
+        const struct dlt_corpus_section *s = &c->section[at];
+
+        if (s->group == group && s->kind == record->kind && s->dtype == record->dtype &&
+            s->math == record->math)
+            return at;
+    }
+    larger = reallocarray(c->section, c->section_count + 1, sizeof *c->section);
+    if (!larger)
+        return (size_t)-1;
+    c->section = larger;
+    c->section[c->section_count] = (struct dlt_corpus_section){
+        .group = group, .kind = record->kind, .dtype = record->dtype, .math = record->math};
+    dlt_random_seed(&c->section[c->section_count].random, c->seed, c->section_count);
+    return c->section_count++;
+}
+
+static bool is_of(const struct dlt_corpus_section *s, const struct dlt_row *row)
+{
+    return s->group == row->group && s->kind == row->record.kind && s->dtype == row->record.dtype &&
+           s->math == row->record.math;
+}
+
+/* Where a section's rows are, all of its places taken. */
+static int index_rows(const struct dlt_corpus *c, struct dlt_corpus_section *s, size_t most)
+{
+    size_t count = 0;
+
+    s->row = calloc(most, sizeof *s->row);
+    for (size_t r = 0; s->row && r < c->row_count && count < most; r++)
+        if (is_of(s, &c->row[r]))
+            s->row[count++] = (uint32_t)r;
+    return s->row ? 0 : -1;
+}
+
+/* The row that the next one of a section becomes: a new one, or another that gives way; NULL: it is
+ * not kept. Returns -1 out of memory. */
+static int make_room(struct dlt_corpus *c, struct dlt_corpus_section *s, struct dlt_row **row)
+{
+    size_t most = c->most_rows ? c->most_rows : DLT_SECTION_ROWS;
+    size_t place = dlt_random_place(&s->random, s->read, most);
+    struct dlt_row *larger;
+
+    *row = NULL;
+    if (s->read++ >= most) {
+        if (!s->row && index_rows(c, s, most))
+            return -1;
+        if (place < most)
+            *row = &c->row[s->row[place]];
+        return 0;
+    }
+    larger = grown(c->row, c->row_count, &c->row_room, sizeof *c->row);
     if (!larger)
         return -1;
     c->row = larger;
+    *row = &c->row[c->row_count++];
+    return 0;
+}
+
+static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
+                   const struct dlt_measure_header *header)
+{
+    size_t group = find_group(c, header, m->record.threads), section;
+    struct dlt_row *row;
+
     if (group == (size_t)-1)
         return -1;
-    c->row[c->row_count++] =
-        (struct dlt_row){.record = m->record,
-                         .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,
-                         .group = (uint32_t)group,
-                         .disturbed = m->disturbed};
+    section = find_section(c, (uint32_t)group, &m->record);
+    if (section == (size_t)-1 || make_room(c, &c->section[section], &row))
+        return -1;
+    c->current = section;
     c->group[group].rows++;
+    if (row)
+        *row = (struct dlt_row){.record = m->record,
+                                .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,
+                                .group = (uint32_t)group,
+                                .disturbed = m->disturbed,
+                                .place = c->placed++};
     return 0;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct dlt_row *x = a, *y = b;
+
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Rows that took others' places go to where they stand in the file. */
+static void put_in_order(struct dlt_corpus *c)
+{
+    if (c->placed > c->row_count)
+        qsort(c->row, c->row_count, sizeof *c->row, by_place);
+    for (size_t s = 0; s < c->section_count; s++) {
+        free(c->section[s].row);
+        c->section[s].row = NULL;
+    }
 }
 
 static int add_run(struct dlt_corpus *c, const struct dlt_run *run)
@@ -100,6 +185,7 @@ static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
         if (failed)
             return dlt_fail_memory(error);
     }
+    put_in_order(c);
     source->unknown = dlt_measure_unknown(reader);
     source->cut = dlt_measure_cut(reader);
     return got;
@@ -147,6 +233,9 @@ void dlt_corpus_clear(struct dlt_corpus *c)
 {
     for (size_t i = 0; i < c->source_count; i++)
         free(c->source[i].path);
+    for (size_t s = 0; s < c->section_count; s++)
+        free(c->section[s].row);
+    free(c->section);
     free(c->group);
     free(c->row);
     free(c->run);

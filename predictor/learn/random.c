@@ -52,6 +52,13 @@ size_t dlt_random_below(struct dlt_random *random, size_t count)
     return (size_t)(dlt_random_uniform(random) * (double)count);
 }
 
+size_t dlt_random_place(struct dlt_random *random, size_t before, size_t most)
+{
+    size_t place = before < most ? before : dlt_random_below(random, before + 1);
+
+    return place < most ? place : most;
+}
+
 double dlt_random_normal(struct dlt_random *random)
 {
     double u = 1 - dlt_random_uniform(random);

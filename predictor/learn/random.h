@@ -19,6 +19,9 @@ uint64_t dlt_random_next(struct dlt_random *random);
 double dlt_random_uniform(struct dlt_random *random);
 /* Uniform in 0 .. count - 1; count > 0. */
 size_t dlt_random_below(struct dlt_random *random, size_t count);
+/* A fair sample of a stream (Vitter 1985, algorithm R): the place among `most` that the item takes
+ * which `before` others came before, or `most` where it is not kept. */
+size_t dlt_random_place(struct dlt_random *random, size_t before, size_t most);
 /* Normal with mean 0 and variance 1. */
 double dlt_random_normal(struct dlt_random *random);
 /* Shuffles count indices. */

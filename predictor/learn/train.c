@@ -61,7 +61,7 @@ static double nearly_largest(double *value, size_t count)
 static int measure_rates(const struct dlt_corpus *corpus, uint32_t group,
                          struct dlt_file_entry *entry)
 {
-    size_t room = corpus->group[group].rows + 1, products = 0, others = 0;
+    size_t room = corpus->row_count + 1, products = 0, others = 0;
     double *flops = malloc(room * sizeof *flops), *bytes = malloc(room * sizeof *bytes);
 
     for (size_t r = 0; flops && bytes && r < corpus->row_count; r++) {

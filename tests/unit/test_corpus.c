@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* More measurements than are learned from: a fair sample of each operator, in bounded memory. */
+#include "learn/corpus.h"
+#include "measure_files.h"
+
+enum { MOST = 100, ROWS = 4000 };
+
+static const char header[] =
+    "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"Tesla K40\"}}\n";
+
+/* Two operators in turn; the number of the row is its batch, and its time in ms. */
+static void write_rows(int rows)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(header, file);
+    for (int i = 1; i <= rows; i++)
+        fprintf(file,
+                i % 2 ? "{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":%d,\"in_features\":7,"
+                        "\"out_features\":9,\"median_ms\":%d}\n"
+                      : "{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":%d,\"columns\":9,"
+                        "\"median_ms\":%d}\n",
+                i, i);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct dlt_corpus read_rows(uint64_t seed)
+{
+    struct dlt_corpus corpus = {.seed = seed, .most_rows = MOST};
+    struct dlt_error error;
+
+    assert_int_equal(dlt_corpus_add(&corpus, path, &error), 0);
+    return corpus;
+}
+
+static int number_of(const struct dlt_row *row)
+{
+    return (int)lround(1e3 * row->seconds);
+}
+
+static void of_many_rows_a_bounded_number_is_kept_and_all_are_counted(void **state)
+{
+    struct dlt_corpus corpus;
+    size_t dense = 0;
+
+    (void)state;
+    write_rows(ROWS);
+    corpus = read_rows(1);
+    for (size_t r = 0; r < corpus.row_count; r++)
+        dense += number_of(&corpus.row[r]) % 2 != 0;
+    assert_int_equal(corpus.row_count, 2 * MOST);
+    assert_int_equal(dense, MOST);
+    assert_true(corpus.row_room <= 256); /* two sections: never more than were kept, doubled */
+    assert_int_equal(corpus.source[0].rows, ROWS);
+    assert_int_equal(corpus.group[0].rows, ROWS);
+    assert_int_equal(corpus.section_count, 2);
+    assert_int_equal(corpus.section[1].read, ROWS / 2);
+    dlt_corpus_clear(&corpus);
+}
+
+static void up_to_the_bound_every_row_is_kept_in_the_order_of_the_file(void **state)
+{
+    struct dlt_corpus corpus;
+
+    (void)state;
+    write_rows(2 * MOST);
+    corpus = read_rows(1);
+    assert_int_equal(corpus.row_count, 2 * MOST);
+    for (size_t r = 0; r < corpus.row_count; r++)
+        assert_int_equal(number_of(&corpus.row[r]), r + 1);
+    dlt_corpus_clear(&corpus);
+}
+
+static void a_sample_keeps_the_order_and_repeats_itself_for_a_seed(void **state)
+{
+    struct dlt_corpus once, again, other;
+    bool differs = false;
+
+    (void)state;
+    write_rows(ROWS);
+    once = read_rows(1);
+    again = read_rows(1);
+    other = read_rows(2);
+    for (size_t r = 0; r < once.row_count; r++) {
+        assert_true(r == 0 || number_of(&once.row[r]) > number_of(&once.row[r - 1]));
+        assert_int_equal(number_of(&once.row[r]), number_of(&again.row[r]));
+        differs |= number_of(&once.row[r]) != number_of(&other.row[r]);
+    }
+    assert_true(differs);
+    dlt_corpus_clear(&once);
+    dlt_corpus_clear(&again);
+    dlt_corpus_clear(&other);
+}
+
+/* Of 200 samples the first, middle and last tenth of the rows have a tenth each: 200 x 200 rows in
+ * tenths of 4,000 +- 60. */
+static void every_row_is_as_likely_to_be_kept(void **state)
+{
+    int tenth[10] = {0};
+
+    (void)state;
+    write_rows(ROWS / 4);
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct dlt_corpus corpus = read_rows(seed);
+
+        for (size_t r = 0; r < corpus.row_count; r++)
+            tenth[(number_of(&corpus.row[r]) - 1) * 10 / (ROWS / 4)]++;
+        dlt_corpus_clear(&corpus);
+    }
+    for (int i = 0; i < 10; i++)
+        assert_true(abs(tenth[i] - 4000) < 240);
+}
+
+/* A second file goes on with the sample of the first. */
+static void two_files_are_sampled_as_one(void **state)
+{
+    struct dlt_corpus corpus;
+    struct dlt_error error;
+    size_t second = 0;
+
+    (void)state;
+    write_rows(ROWS);
+    corpus = read_rows(1);
+    assert_int_equal(dlt_corpus_add(&corpus, path, &error), 0);
+    assert_int_equal(corpus.row_count, 2 * MOST);
+    assert_int_equal(corpus.group[0].rows, 2 * ROWS);
+    for (size_t r = 1; r < corpus.row_count; r++) {
+        assert_true(corpus.row[r].place > corpus.row[r - 1].place);
+        second += number_of(&corpus.row[r]) < number_of(&corpus.row[r - 1]) || second;
+    }
+    assert_in_range(second, 60, 140);
+    dlt_corpus_clear(&corpus);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_many_rows_a_bounded_number_is_kept_and_all_are_counted),
+        cmocka_unit_test(up_to_the_bound_every_row_is_kept_in_the_order_of_the_file),
+        cmocka_unit_test(a_sample_keeps_the_order_and_repeats_itself_for_a_seed),
+        cmocka_unit_test(every_row_is_as_likely_to_be_kept),
+        cmocka_unit_test(two_files_are_sampled_as_one),
+    };
+
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
