@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
+#include "config_kinds.h"
 #include "config_value.h"
 #include "setting.h"
 
@@ -95,6 +96,25 @@ static int read_group(const struct dlt_config_source *source, const config_setti
     return 0;
 }
 
+/* Room for so many partitions in place of those that there are. */
+static int make_partitions(const struct dlt_config_source *source, size_t count)
+{
+    struct dlt_config *config = source->config;
+
+    free(config->partitions);
+    config->partition_count = 0;
+    config->partitions = calloc(count + 1, sizeof *config->partitions);
+    return config->partitions ? 0 : dlt_fail_memory(source->error);
+}
+
+static int read_partition(const struct dlt_config_source *source, const config_setting_t *group,
+                          struct dlt_site_partition *partition)
+{
+    partition->max_wall_s = partition->price = NAN;
+    partition->profile = partition->features = "";
+    return read_group(source, group, partition_rows, PARTITION_ROWS, partition);
+}
+
 static int read_partitions(const struct dlt_config_source *source, const config_setting_t *list)
 {
     struct dlt_config *config = source->config;
@@ -105,11 +125,8 @@ static int read_partitions(const struct dlt_config_source *source, const config_
     count = config_setting_length(list);
     if (count > ENTRIES_MAX)
         return dlt_config_refuse(source, list, "has too many entries");
-    free(config->partitions);
-    config->partition_count = 0;
-    config->partitions = calloc((size_t)count + 1, sizeof *config->partitions);
-    if (!config->partitions)
-        return dlt_fail_memory(source->error);
+    if (make_partitions(source, (size_t)count))
+        return -1;
     for (int i = 0; i < count; i++) {
         const config_setting_t *entry = config_setting_get_elem(list, (unsigned)i);
         struct dlt_site_partition *partition = &config->partitions[config->partition_count];
@@ -118,9 +135,7 @@ static int read_partitions(const struct dlt_config_source *source, const config_
             return dlt_fail(source->error,
                             "%s: line %u: partitions[%d]: has to be a group: { ... }", source->path,
                             config_setting_source_line(entry), i);
-        partition->max_wall_s = partition->price = NAN;
-        partition->profile = partition->features = "";
-        if (read_group(source, entry, partition_rows, PARTITION_ROWS, partition))
+        if (read_partition(source, entry, partition))
             return -1;
         if (!partition->name[0])
             return dlt_fail(source->error, "%s: line %u: partitions[%d]: has no name", source->path,
@@ -161,19 +176,77 @@ static int read_settings(const struct dlt_config_source *source, const config_t 
     return partitions ? read_partitions(source, partitions) : 0;
 }
 
+static int read_text(const struct dlt_config_source *source, const char *text, size_t size,
+                     bool included)
+{
+    config_t parsed;
+    int result = -1;
+
+    if (dlt_setting_parse(&parsed, source->path, text, size, source->error) == 0)
+        result = read_settings(source, &parsed, included);
+    config_destroy(&parsed);
+    return result;
+}
+
+/* The first entry of a kind, without its name. */
+static int read_kind(const struct dlt_config_source *source, const struct dlt_entry_text *entry,
+                     struct dlt_site_partition *partition)
+{
+    char *text = strndup(entry->rest, entry->rest_size);
+    config_t parsed;
+    int result = -1;
+
+    if (!text)
+        return dlt_fail_memory(source->error);
+    if (dlt_setting_parse(&parsed, source->path, text, entry->rest_size, source->error) == 0)
+        result = read_partition(source, config_root_setting(&parsed), partition);
+    config_destroy(&parsed);
+    free(text);
+    return result == 0 && !partition->name[0] ? 0 : -1; /* two names */
+}
+
+static int read_kinds(const struct dlt_config_source *source, const struct dlt_entry_texts *texts)
+{
+    struct dlt_config *config = source->config;
+
+    if (texts->count > ENTRIES_MAX || make_partitions(source, texts->count))
+        return -1;
+    for (size_t i = 0; i < texts->count; i++) {
+        const struct dlt_entry_text *entry = &texts->entry[i];
+        struct dlt_site_partition *partition = &config->partitions[i];
+
+        if (entry->name_size == 0 || entry->name_size >= sizeof partition->name)
+            return -1;
+        if (entry->like < i)
+            *partition = config->partitions[entry->like];
+        else if (read_kind(source, entry, partition))
+            return -1;
+        memcpy(partition->name, entry->name, entry->name_size);
+        partition->name[entry->name_size] = '\0';
+        dlt_text_printable(partition->name);
+    }
+    config->partition_count = texts->count;
+    return 0;
+}
+
+/* By kinds of partitions where that succeeds; if not, all of it as it stands, for what is wrong and
+ * in which line. */
 static int read_file(const struct dlt_config_source *source, bool included)
 {
+    struct dlt_entry_texts texts = {0};
     char *text = NULL;
     size_t size;
-    config_t parsed;
     int result = -1;
 
     if (dlt_trust_read(source->path, source->slurm_uid, CONFIG_BYTES_MAX, &text, &size,
                        source->error))
         return -1;
-    if (dlt_setting_parse(&parsed, source->path, text, size, source->error) == 0)
-        result = read_settings(source, &parsed, included);
-    config_destroy(&parsed);
+    if (strlen(text) == size && dlt_entry_texts_find(text, &texts) &&
+        read_text(source, texts.around, strlen(texts.around), included) == 0)
+        result = read_kinds(source, &texts);
+    if (result)
+        result = read_text(source, text, size, included);
+    dlt_entry_texts_clear(&texts);
     free(text);
     return result;
 }

@@ -268,6 +268,69 @@ static void a_large_site_fits(void **state)
     dlt_config_clear(&config);
 }
 
+/* Entries that differ in their names alone, which are parsed once, mean what they say, and what is
+ * written otherwise among them is no less understood. */
+static void entries_of_one_kind_mean_what_each_says(void **state)
+{
+    static const char *const texts[] = {
+        "partitions = ( { name = \"a\"; nodes = 3; }, { name = \"b\"; nodes = 3; } );",
+        "partitions = (\n# one\n{ name = \"a\"; nodes = 3; } /* ) */ , { name=\"b\" ,nodes = 3; "
+        "});",
+        "partitions : ( { nodes = 3; name = \"a\"; }, { name = \"b\"; nodes = 3; } );",
+        "partitions = ( { name = \"a\"; nodes = 0x3; },\n  { name = \"\" \"b\"; nodes = 3; } );",
+        "dl_time = \"off\"; partitions = ( { name = \"a\"; nodes = 3; # {\n }, "
+        "{ name = \"b\"; nodes = 3; # {\n } ); tag = true;",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct dlt_config config;
+        struct dlt_error error = {""};
+
+        if (load(texts[i], &config, &error))
+            fail_msg("%s: %s", texts[i], error.text);
+        assert_int_equal(config.partition_count, 2);
+        assert_string_equal(config.partitions[0].name, "a");
+        assert_string_equal(config.partitions[1].name, "b");
+        assert_int_equal(config.partitions[0].shape.nodes, 3);
+        assert_int_equal(config.partitions[1].shape.nodes, 3);
+        dlt_config_clear(&config);
+    }
+}
+
+/* A mistake among many entries of one kind is told as in any other file. */
+static void a_mistake_among_entries_of_one_kind_has_its_line(void **state)
+{
+    static const char *const cases[][2] = {
+        {"{ name = \"c\"; nodes = 3; name = \"d\"; }", "line 4: duplicate setting name"},
+        {"{ name = \"c\"; nodes = -3; }", "line 4: partitions[2].nodes: has to be"},
+        {"{ name = \"\"; nodes = 3; }", "line 4: partitions[2].name: has to be a text"},
+        {"{ name = \"c\"; nodes = 3 ", "line 5: syntax error"},
+        {"{ name = \"c\"; nodes = 3; )", "line 4: syntax error"},
+        {"{ name = \"c\"; nodes = { }; }", "line 4: partitions[2].nodes: has to be"},
+        {"{ name = \"c\"; nodes = 3; }, 3", "line 4: partitions[3]: has to be a group"},
+        {"{ name = \"c\"; nodes = 3; \"", "line 4: syntax error"},
+        {"{ name = \"c\"; nodes = 3; /* ", "line 4: syntax error"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_config config;
+        struct dlt_error error = {""};
+        char text[512];
+
+        snprintf(text, sizeof text,
+                 "partitions = (\n { name = \"a\"; nodes = 3; },\n"
+                 " { name = \"b\"; nodes = 3; },\n %s\n);\n",
+                 cases[i][0]);
+        assert_int_equal(load(text, &config, &error), -1);
+        if (!strstr(error.text, cases[i][1]))
+            fail_msg("%s: %s", cases[i][0], error.text);
+        assert_int_equal(config.partition_count, 0);
+        dlt_config_clear(&config);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +342,8 @@ int main(void)
         cmocka_unit_test(objectives_prices_and_features_are_read),
         cmocka_unit_test(wrong_values_say_what_would_be_right),
         cmocka_unit_test(a_large_site_fits),
+        cmocka_unit_test(entries_of_one_kind_mean_what_each_says),
+        cmocka_unit_test(a_mistake_among_entries_of_one_kind_has_its_line),
         cmocka_unit_test(a_strangers_file_is_not_believed),
     };
 
