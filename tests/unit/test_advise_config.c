@@ -309,8 +309,8 @@ static void a_mistake_among_entries_of_one_kind_has_its_line(void **state)
         {"{ name = \"c\"; nodes = 3; )", "line 4: syntax error"},
         {"{ name = \"c\"; nodes = { }; }", "line 4: partitions[2].nodes: has to be"},
         {"{ name = \"c\"; nodes = 3; }, 3", "line 4: partitions[3]: has to be a group"},
-        {"{ name = \"c\"; nodes = 3; \"", "line 4: syntax error"},
-        {"{ name = \"c\"; nodes = 3; /* ", "line 4: syntax error"},
+        {"{ name = \"c\"; nodes = 3; \"", "line 6: syntax error"},
+        {"{ name = \"c\"; nodes = 3; /* ", "line 6: syntax error"},
     };
 
     (void)state;
