@@ -7,24 +7,35 @@
 #   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
 #   make cuda                   the CUDA backend, where a toolkit with cuDNN 9 is (CUDA_HOME)
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
-#   make install PREFIX= DESTDIR= [SLURM_PLUGIN_DIR=]
-#   make uninstall
+#   make install prefix=/usr DESTDIR= [SLURM_PLUGIN_DIR=]    GNU's directory variables, below
+#   make uninstall              with the same variables
+#   make deb, make rpm          packages, in $(BUILD)/packages (scripts/package)
 #
+#   SLURM_PREFIX=/opt/slurm: a Slurm built from source, its headers, library and plugin folder.
 #   CC=clang, BUILD=build-clang, SANITIZE=address,undefined, COVERAGE=1 do what they say.
 
 BUILD    ?= build
-PREFIX   ?= /usr/local
 DESTDIR  ?=
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
-bindir   ?= $(PREFIX)/bin
-libdir   ?= $(PREFIX)/lib
-libexecdir ?= $(PREFIX)/libexec
-includedir ?= $(PREFIX)/include
-datadir  ?= $(PREFIX)/share
-mandir   ?= $(datadir)/man
-sysconfdir ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
-# Where Slurm looks for plugins: asked from the installed Slurm, else the distribution's folder.
-SLURM_PLUGIN_DIR ?= $(firstword $(wildcard /usr/lib/$(MULTIARCH)/slurm-wlm /usr/lib/$(MULTIARCH)/slurm /usr/lib64/slurm /usr/lib/slurm) $(libdir)/slurm)
+PREFIX       ?= /usr/local
+prefix       ?= $(PREFIX)
+exec_prefix  ?= $(prefix)
+bindir       ?= $(exec_prefix)/bin
+sbindir      ?= $(exec_prefix)/sbin
+libdir       ?= $(exec_prefix)/lib
+libexecdir   ?= $(exec_prefix)/libexec
+sysconfdir   ?= $(if $(filter /usr,$(prefix)),/etc,$(prefix)/etc)
+includedir   ?= $(prefix)/include
+datarootdir  ?= $(prefix)/share
+datadir      ?= $(datarootdir)
+docdir       ?= $(datarootdir)/doc/dltime
+mandir       ?= $(datarootdir)/man
+pkgconfigdir ?= $(libdir)/pkgconfig
+completiondir ?= $(datadir)/bash-completion/completions
+# Slurm's plugins: the folder of SLURM_PREFIX, of the installed Slurm, or the distribution's.
+SLURM_PLUGIN_DIR ?= $(firstword $(wildcard $(if $(SLURM_PREFIX),$(addprefix \
+	$(SLURM_PREFIX)/,lib/slurm lib64/slurm),/usr/lib/$(MULTIARCH)/slurm-wlm \
+	/usr/lib/$(MULTIARCH)/slurm /usr/lib64/slurm /usr/lib/slurm)) $(libdir)/slurm)
 
 VERSION  := $(shell sed -n 's/^\#define DLT_VERSION "\(.*\)"/\1/p' predictor/dltime.h)
 COMMIT   := $(or $(if $(wildcard .git),$(shell git rev-parse --short HEAD 2>/dev/null)),\
@@ -36,6 +47,13 @@ WERROR   ?= -Werror
 CFLAGS   ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fno-math-errno $(WARNINGS) $(WERROR) $(CFLAGS) \
 	-Ipredictor -Ibench -MMD -MP
+ifdef SLURM_PREFIX
+ALL_CFLAGS   += -I$(SLURM_PREFIX)/include
+SLURM_LIBDIR := $(patsubst %/libslurm.so,%,$(firstword $(wildcard $(addprefix \
+	$(SLURM_PREFIX)/,lib/libslurm.so lib64/libslurm.so)) $(SLURM_PREFIX)/lib/libslurm.so))
+SLURM_LIBS   := -L$(SLURM_LIBDIR) -Wl,-rpath,$(SLURM_LIBDIR)
+endif
+SLURM_LIBS   += -lslurm
 LDFLAGS  ?=
 ALL_LDFLAGS := -Wl,--as-needed -Wl,-z,relro,-z,now $(LDFLAGS)
 ifdef SANITIZE
@@ -49,7 +67,7 @@ ALL_CFLAGS  += --coverage -O0
 ALL_LDFLAGS += --coverage
 endif
 # Where the installed programs look for models, profiles and configuration.
-PATHS := -DDLT_DATADIR='"$(datadir)/dltime"' -DDLT_LIBDIR='"$(libdir)/dltime"' \
+PATHS = -DDLT_DATADIR='"$(datadir)/dltime"' -DDLT_LIBDIR='"$(libdir)/dltime"' \
 	-DDLT_LIBEXECDIR='"$(libexecdir)/dltime"' -DDLT_SYSCONFDIR='"$(sysconfdir)/dltime"'
 
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard $(1)))
@@ -93,9 +111,25 @@ all: $(PROGRAMS) $(SHARED) $(BUILD)/libdltime.a
 
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) $(PATHS) -c -o $@ $<
+	$(CC) $(ALL_CFLAGS) $(DEFINES) -c -o $@ $<
 
-# What --version says. The file changes, and with it the one object, when any of it does.
+# $(BUILD)/NAME.flags holds a value and changes when that does, and so what is made with it.
+.PHONY: always
+define FLAGS
+$(BUILD)/$(1).flags: always
+	@mkdir -p $$(@D)
+	@printf '%s\n' $(2) >$$@.new
+	@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+endef
+
+# The objects, scripts and files that hold paths of the installation.
+PATHS_OBJ := $(BUILD)/obj/predictor/base/paths.o $(BUILD)/obj/plugin/spank/load.o
+$(eval $(call FLAGS,paths,$$(PATHS) $$(prefix) $$(exec_prefix) $$(libdir) $$(includedir) \
+	$$(completiondir)))
+$(PATHS_OBJ): $(BUILD)/paths.flags
+$(PATHS_OBJ): DEFINES = $(PATHS)
+
+# What --version says.
 ONEDNN_VERSION = $(shell $(CC) -E -dM -include dnnl_version.h -xc /dev/null 2>/dev/null | \
 	awk '$$2 ~ /^DNNL_VERSION_(MAJOR|MINOR|PATCH)$$/ { v[$$2] = $$3 } END { if (NR) print \
 	v["DNNL_VERSION_MAJOR"] "." v["DNNL_VERSION_MINOR"] "." v["DNNL_VERSION_PATCH"] }')
@@ -106,13 +140,27 @@ BUILD_SAYS = -DDLT_COMMIT='"$(COMMIT)"' \
 	-DDLT_BUILD_BACKENDS='"oneDNN $(ONEDNN_VERSION)$(patsubst \
 	$(BUILD)/backend_cuda%.so,$(comma) CUDA %,$(CUDA_BACKENDS))"'
 comma := ,
-.PHONY: always
-$(BUILD)/version.flags: always
-	@mkdir -p $(@D)
-	@printf '%s\n' $(BUILD_SAYS) >$@.new
-	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+$(eval $(call FLAGS,version,$$(BUILD_SAYS)))
 $(VERSION_OBJ): $(BUILD)/version.flags
-$(VERSION_OBJ): PATHS = $(BUILD_SAYS)
+$(VERSION_OBJ): DEFINES = $(BUILD_SAYS)
+
+# What is only made to be installed: in a build tree the programs find everything there.
+$(BUILD)/installed/dltime-site: scripts/site $(BUILD)/paths.flags
+	@mkdir -p $(@D)
+	sed -e 's|^parts=@.*|parts=$(libexecdir)/dltime/site|' \
+		-e 's|^sysconf=@.*|sysconf=$(sysconfdir)/dltime|' $< >$@
+$(BUILD)/installed/dltime-torch-run: scripts/torch-run $(BUILD)/paths.flags
+	@mkdir -p $(@D)
+	sed 's|^PARTS = .*|PARTS = "$(libexecdir)/dltime"|' $< >$@
+$(BUILD)/installed/dltime-torch-export: scripts/torch-export
+	@mkdir -p $(@D)
+	cp $< $@
+$(BUILD)/installed/libdltime.pc: predictor/libdltime.pc.in $(BUILD)/paths.flags
+	@mkdir -p $(@D)
+	sed $(foreach v,prefix exec_prefix libdir includedir VERSION,-e 's|@$v@|$($v)|') $< >$@
+$(BUILD)/installed/zz_dltime: completion/start.in $(BUILD)/paths.flags
+	@mkdir -p $(@D)
+	sed 's|@completiondir@|$(completiondir)|g' $< >$@
 
 $(BUILD)/libdltime.a: $(LIB_OBJ)
 	$(AR) rcs $@.new $^ && mv $@.new $@
@@ -168,12 +216,23 @@ $(BUILD)/$(1)/images.S: bench/cuda/compile/images $(foreach t,$(7),$(BUILD)/$(1)
 $(BUILD)/$(1)/images.o: $(BUILD)/$(1)/images.S
 	$$(CC) -c -o $$@ $$<
 
-$(BUILD)/backend_$(1).so: $(CUDA_SOURCES:%.c=$(BUILD)/$(1)/%.o) $(BUILD)/$(1)/images.o \
-		bench/backend.map
-	$$(CC) -shared -Wl,--version-script=bench/backend.map $$(ALL_LDFLAGS) -Wl,-rpath,$(4) \
-		-Wl,-rpath,$(6) -o $$@ $$(filter %.o,$$^) -L$(4) -l:libcudart.so.$(2) \
-		-l:libcublasLt.so.$(2) -L$(6) -l:libcudnn.so.9 -ldl -lm
+$(BUILD)/backend_$(1).so $(BUILD)/installed/backend_$(1).so: \
+		$(CUDA_SOURCES:%.c=$(BUILD)/$(1)/%.o) $(BUILD)/$(1)/images.o bench/backend.map
+	@mkdir -p $$(@D)
+	$$(CC) -shared -Wl,--version-script=bench/backend.map $$(ALL_LDFLAGS) \
+		$$(addprefix -Wl$$(comma)-rpath$$(comma),$$(RUNPATH)) -o $$@ $$(filter %.o,$$^) \
+		-L$(4) -l:libcudart.so.$(2) -l:libcublasLt.so.$(2) -L$(6) -l:libcudnn.so.9 -ldl -lm
+
+$(BUILD)/backend_$(1).so: RUNPATH = $(sort $(4) $(6))
+CUDA$(2)_RUNPATH ?= $(filter-out $(CURDIR)/% $(LOADER_FOLDERS),$(sort $(4) $(6)))
+$(BUILD)/installed/backend_$(1).so: RUNPATH = $$(CUDA$(2)_RUNPATH)
+$(eval $(call FLAGS,$(1),$$(CUDA$(2)_RUNPATH)))
+$(BUILD)/installed/backend_$(1).so: $(BUILD)/$(1).flags
 endef
+# In a build tree a backend finds its toolkit where it was built with it. The installed one looks
+# there too, or in the folders of CUDA12_RUNPATH, CUDA13_RUNPATH, but never in the source tree;
+# without any it is the loader's, as where NVIDIA's packages are.
+LOADER_FOLDERS := /usr/lib/$(MULTIARCH) /usr/lib64
 
 ifneq ($(and $(CUDA_VERSION),$(CUDNN_INCLUDE),$(CUDNN_LIB)),)
 CUDA_BACKENDS += $(BUILD)/backend_cuda$(CUDA_VERSION).so
@@ -194,11 +253,12 @@ cuda-tests: $(HOST_CUDA)/backend_cuda13.so $(HOST_CUDA)/dlbench
 $(HOST_CUDA)/host_kernels.o: tests/cuda/host_kernels.cpp bench/cuda/kernels.cu $(KERNEL_HEADERS)
 	@mkdir -p $(@D)
 	$(CXX) -O1 -g -fPIC -Wall -Wno-unknown-pragmas -Ibench/cuda -c -o $@ $<
-$(HOST_CUDA)/host_runtime.o: tests/cuda/host_runtime.c bench/cuda/half.h
+$(HOST_CUDA)/%.o: tests/cuda/%.c bench/cuda/half.h
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -Ibench/cuda -isystem $(CUDA_HOME)/include -isystem $(CUDNN_INCLUDE) \
 		-c -o $@ $<
-$(HOST_CUDA)/libhost.so: $(HOST_CUDA)/host_kernels.o $(HOST_CUDA)/host_runtime.o
+$(HOST_CUDA)/libhost.so: $(HOST_CUDA)/host_kernels.o \
+		$(patsubst tests/cuda/%.c,$(HOST_CUDA)/%.o,$(wildcard tests/cuda/*.c))
 	$(CC) -shared -o $@ $^ -L$(CUDA_LIB) -l:libcublasLt.so.13 -L$(CUDNN_LIB) -l:libcudnn.so.9 \
 		-ldl -lm -Wl,-rpath,$(CUDA_LIB) -Wl,-rpath,$(CUDNN_LIB)
 $(HOST_CUDA)/backend_cuda13.so: $(CUDA_SOURCES:%.c=$(BUILD)/cuda13/%.o) $(BUILD)/cuda13/images.o \
@@ -225,7 +285,7 @@ $(BUILD)/advise.so: $(SLURM_ADVISE_OBJ) $(ADVISE_OBJ) $(LIB_OBJ) plugin/slurm/ad
 		$(SLURM_ADVISE_OBJ) $(ADVISE_OBJ) $(LIB_OBJ) $(ADVISE_LIBS) $(LIB_LIBS)
 
 $(BUILD)/dltime-snapshot: $(SLURM_SNAPSHOT_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
-	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lslurm $(ADVISE_LIBS) $(LIB_LIBS)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SLURM_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
 
 # Tests of dlbench's parts, without its commands.
 $(BUILD)/tests/test_bench_%: $(BUILD)/obj/tests/unit/test_bench_%.o $(BENCH_PART_OBJ) $(LIB_OBJ)
@@ -333,58 +393,70 @@ accuracy: all
 	BUILD=$(abspath $(BUILD)) tests/accuracy/general
 	BUILD=$(abspath $(BUILD)) tests/accuracy/steps
 
+# What is installed, for install and uninstall: MODE:FILE:TARGET.
+into = $(foreach f,$(3),$(1):$(f):$(2)/$(notdir $(f)))
+LAID_CUDA := $(patsubst $(BUILD)/%,$(BUILD)/installed/%,$(filter $(CUDA_BACKENDS),$(wildcard \
+	$(BUILD)/backend_cuda*.so)))
+LAID_MADE := $(addprefix $(BUILD)/installed/,dltime-site dltime-torch-run dltime-torch-export libdltime.pc \
+	zz_dltime)
+LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench $(filter %/dltime-site %/dltime-torch-run %/dltime-torch-export,$(LAID_MADE))) \
+	755:$(BUILD)/libdltime.so:$(libdir)/$(SONAME).$(VERSION) \
+	$(call into,644,$(libdir),$(BUILD)/libdltime.a) \
+	$(call into,755,$(libdir)/dltime,$(BUILD)/advise.so $(BUILD)/backend_onednn.so $(LAID_CUDA)) \
+	$(call into,755,$(libexecdir)/dltime,$(BUILD)/dltime-snapshot) \
+	$(call into,644,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
+	$(call into,644,$(libexecdir)/dltime/torch_run,$(wildcard scripts/torch_run/*.py)) \
+	$(call into,755,$(SLURM_PLUGIN_DIR),$(BUILD)/spank_dltime.so) \
+	$(call into,644,$(includedir),predictor/dltime.h) \
+	$(call into,644,$(pkgconfigdir),$(filter %.pc,$(LAID_MADE))) \
+	$(call into,644,$(datadir)/dltime,etc/devices.conf etc/quick.jsonl) \
+	$(call into,644,$(datadir)/dltime/models,$(wildcard etc/models/*.json)) \
+	$(call into,644,$(datadir)/dltime/profiles,$(wildcard etc/profiles/*.dlp)) \
+	$(call into,644,$(docdir),README.md CHANGELOG.md LICENSE) \
+	$(call into,644,$(docdir)/docs,$(wildcard docs/*.md)) \
+	$(call into,644,$(docdir)/examples,$(wildcard etc/examples/*) etc/plugstack.conf.d/dltime.conf) \
+	$(foreach n,1 3 5 8,$(call into,644,$(mandir)/man$n,$(wildcard man/*.$n))) \
+	$(call into,644,$(completiondir),completion/dltime) \
+	$(call into,644,$(sysconfdir)/bash_completion.d,$(filter %/zz_dltime,$(LAID_MADE)))
+# LINK:TARGET; what the site edits, which is not replaced.
+LAID_LINKS = $(libdir)/$(SONAME):$(SONAME).$(VERSION) $(libdir)/libdltime.so:$(SONAME) \
+	$(foreach n,dlbench dltime-site dltime-torch-run dltime-torch-export,$(completiondir)/$n:dltime)
+CONF = $(sysconfdir)/dltime/dltime.conf
+OWN_FOLDERS = $(libdir)/dltime $(addprefix $(libexecdir)/dltime,/site /torch_run /) \
+	$(addprefix $(datadir)/dltime,/models /profiles /) $(addprefix $(docdir),/docs /examples /) \
+	$(sysconfdir)/dltime
+
 INSTALL      ?= install
-install: all
-	$(INSTALL) -d $(DESTDIR)$(bindir) $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime \
-		$(DESTDIR)$(includedir) $(DESTDIR)$(datadir)/dltime/models \
-		$(DESTDIR)$(datadir)/dltime/profiles $(DESTDIR)$(datadir)/dltime/examples \
-		$(addprefix $(DESTDIR)$(mandir)/man,1 3 5 8) \
-		$(DESTDIR)$(sysconfdir)/dltime $(DESTDIR)$(SLURM_PLUGIN_DIR)
-	$(INSTALL) -m 755 $(BUILD)/dltime $(BUILD)/dlbench $(DESTDIR)$(bindir)
-	$(INSTALL) -m 755 $(BUILD)/libdltime.so $(DESTDIR)$(libdir)/$(SONAME).$(VERSION)
-	ln -sf $(SONAME).$(VERSION) $(DESTDIR)$(libdir)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(libdir)/libdltime.so
-	$(INSTALL) -m 644 $(BUILD)/libdltime.a $(DESTDIR)$(libdir)
-	$(INSTALL) -m 755 $(BUILD)/advise.so $(BUILD)/backend_onednn.so $(DESTDIR)$(libdir)/dltime
-	for f in $(wildcard $(BUILD)/backend_cuda*.so); do \
-		$(INSTALL) -m 755 $$f $(DESTDIR)$(libdir)/dltime || exit 1; done
-	$(INSTALL) -m 755 $(BUILD)/dltime-snapshot $(DESTDIR)$(libexecdir)/dltime
-	sed -e 's|^parts=@.*|parts=$(libexecdir)/dltime/site|' \
-		-e 's|^sysconf=@.*|sysconf=$(sysconfdir)/dltime|' scripts/site >$(BUILD)/dltime-site
-	$(INSTALL) -m 755 $(BUILD)/dltime-site $(DESTDIR)$(bindir)
-	$(INSTALL) -m 755 scripts/torch-export $(DESTDIR)$(bindir)/dltime-torch-export
-	sed -e 's|^PARTS = .*|PARTS = "$(libexecdir)/dltime"|' scripts/torch-run >$(BUILD)/dltime-torch-run
-	$(INSTALL) -m 755 $(BUILD)/dltime-torch-run $(DESTDIR)$(bindir)
-	$(INSTALL) -d $(DESTDIR)$(libexecdir)/dltime/torch_run
-	$(INSTALL) -m 644 scripts/torch_run/*.py $(DESTDIR)$(libexecdir)/dltime/torch_run
-	$(INSTALL) -d $(DESTDIR)$(libexecdir)/dltime/site
-	$(INSTALL) -m 644 scripts/site-parts/* $(DESTDIR)$(libexecdir)/dltime/site
-	$(INSTALL) -m 755 $(BUILD)/spank_dltime.so $(DESTDIR)$(SLURM_PLUGIN_DIR)
-	$(INSTALL) -m 644 predictor/dltime.h $(DESTDIR)$(includedir)
-	$(INSTALL) -m 644 etc/models/*.json $(DESTDIR)$(datadir)/dltime/models
-	$(INSTALL) -m 644 etc/devices.conf etc/quick.jsonl $(DESTDIR)$(datadir)/dltime
-	for f in $(wildcard etc/profiles/*.dlp); do \
-		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/profiles || exit 1; done
-	for f in $(wildcard etc/examples/*); do \
-		$(INSTALL) -m 644 $$f $(DESTDIR)$(datadir)/dltime/examples || exit 1; done
-	for f in $(wildcard man/*.[1358]); do \
-		$(INSTALL) -m 644 $$f $(DESTDIR)$(mandir)/man$${f##*.} || exit 1; done
-	test -e $(DESTDIR)$(sysconfdir)/dltime/dltime.conf || \
-		$(INSTALL) -m 644 etc/dltime.conf $(DESTDIR)$(sysconfdir)/dltime
+install: all $(LAID_MADE) $(LAID_CUDA)
+	@set -e; umask 022; for entry in $(LAID); do \
+		mode=$${entry%%:*} entry=$${entry#*:}; \
+		$(INSTALL) -D -m $$mode $${entry%%:*} "$(DESTDIR)$${entry#*:}"; \
+	done; for entry in $(LAID_LINKS); do \
+		ln -sf $${entry#*:} "$(DESTDIR)$${entry%%:*}"; \
+	done
+	@test -e $(DESTDIR)$(CONF) || $(INSTALL) -D -m 644 etc/dltime.conf $(DESTDIR)$(CONF)
 	@echo
 	@echo "Add this line to Slurm's plugstack.conf on the submit hosts:"
-	@echo "  optional $(SLURM_PLUGIN_DIR)/spank_dltime.so conf=$(sysconfdir)/dltime/dltime.conf"
+	@echo "  optional $(SLURM_PLUGIN_DIR)/spank_dltime.so conf=$(CONF)"
 
-# Leaves dltime.conf, which belongs to the site.
+# Leaves a dltime.conf that was changed, and what others have put into the folders.
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/dltime $(DESTDIR)$(bindir)/dlbench $(DESTDIR)$(bindir)/dltime-site \
-		$(DESTDIR)$(bindir)/dltime-torch-export $(DESTDIR)$(bindir)/dltime-torch-run
-	rm -f $(DESTDIR)$(libdir)/$(SONAME).$(VERSION) $(DESTDIR)$(libdir)/$(SONAME) \
-		$(DESTDIR)$(libdir)/libdltime.so $(DESTDIR)$(libdir)/libdltime.a
-	rm -rf $(DESTDIR)$(libdir)/dltime $(DESTDIR)$(libexecdir)/dltime $(DESTDIR)$(datadir)/dltime
-	rm -f $(DESTDIR)$(SLURM_PLUGIN_DIR)/spank_dltime.so $(DESTDIR)$(includedir)/dltime.h
-	for f in $(notdir $(wildcard man/*.[1358])); do \
-		rm -f $(DESTDIR)$(mandir)/man$${f##*.}/$$f; done
+	@for entry in $(LAID); do rm -f "$(DESTDIR)$${entry##*:}"; done
+	@for entry in $(LAID_LINKS); do rm -f "$(DESTDIR)$${entry%%:*}"; done
+	@rm -f $(DESTDIR)$(libdir)/dltime/backend_cuda*.so
+	@rm -rf $(DESTDIR)$(libexecdir)/dltime/torch_run/__pycache__
+	@! cmp -s etc/dltime.conf $(DESTDIR)$(CONF) || rm $(DESTDIR)$(CONF)
+	@for folder in $(OWN_FOLDERS); do \
+		! test -d "$(DESTDIR)$$folder" || \
+			rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
+	done
+
+.PHONY: deb rpm check-packages
+deb rpm:
+	scripts/package $@ --output $(BUILD)/packages
+# In a clean chroot; needs root, debootstrap and a Debian mirror.
+check-packages: deb
+	tests/packages $(BUILD)/packages
 
 clean:
 	rm -rf $(BUILD) $(HOST_CUDA)

@@ -50,17 +50,3 @@ cflags=(-std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion -Werr
     run "$BUILD/dltime" --version
     [[ $output == *"${built%)}"* ]]
 }
-
-@test "make install finds Slurm's plugin folder and prints the one line" {
-    local to=$BATS_TEST_TMPDIR/root folder
-    run make -s -C "$source_dir" BUILD="$BUILD" PREFIX=/usr DESTDIR="$to" install
-    ((status == 0))
-    folder=$(dirname "$(find /usr/lib /usr/lib64 -name auth_munge.so 2>/dev/null | head -n 1)")
-    [[ -e $to$folder/spank_dltime.so ]]
-    [[ -e $to/usr/lib/dltime/advise.so && -e $to/usr/libexec/dltime/dltime-snapshot ]]
-    [[ -e $to/usr/share/dltime/examples/train.sh && -e $to/usr/share/dltime/examples/job_submit.lua ]]
-    [[ $(grep -c . <<<"$output") == 2 ]]
-    [[ $(grep -xc "  optional $folder/spank_dltime.so conf=/etc/dltime/dltime.conf" <<<"$output") == 1 ]]
-    run make -s -C "$source_dir" BUILD="$BUILD" PREFIX=/usr DESTDIR="$to" uninstall
-    [[ ! -e $to$folder/spank_dltime.so ]]
-}
