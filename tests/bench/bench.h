@@ -25,6 +25,15 @@ static inline double bench_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Seconds of the processor: of what waits for nobody, where others may use the machine. */
+static inline double bench_busy(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* Bytes that this process held at the most. */
 static inline double bench_peak_memory(void)
 {

@@ -18,15 +18,6 @@ enum { REPEATS = 20 };
 
 static const char spec[] = "resnet50,batch=32,epochs=90";
 
-/* Seconds of the processor: the advice waits for nobody, and others may use the machine. */
-static double busy_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static void fail(const char *sentence)
 {
     fprintf(stderr, "bench_advise: %s\n", sentence);
@@ -130,12 +121,12 @@ static double once(const char *conf, const struct dlt_snapshot *snapshot)
     child = fork();
     if (child == 0) {
         FILE *stream = fopen("/dev/null", "w");
-        double begin = busy_now();
+        double begin = bench_busy();
 
         if (!stream)
             fail("cannot write to /dev/null");
         advise(conf, snapshot, stream);
-        *seconds = busy_now() - begin;
+        *seconds = bench_busy() - begin;
         fclose(stream);
         _exit(0);
     }

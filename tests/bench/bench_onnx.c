@@ -8,85 +8,43 @@
 #include "graph/model.h"
 
 #include "bench.h"
+#include "onnx_file.h"
 
 enum { LAYERS = 128, WIDTH = 320, RUNS = 9 };
-
-static void varint(FILE *out, unsigned long value)
-{
-    for (; value > 0x7f; value >>= 7)
-        fputc((int)(value & 0x7f) | 0x80, out);
-    fputc((int)value, out);
-}
-
-static void number(FILE *out, unsigned field, unsigned long value)
-{
-    varint(out, field << 3);
-    varint(out, value);
-}
-
-static void bytes(FILE *out, unsigned field, const void *data, size_t size)
-{
-    varint(out, field << 3 | 2);
-    varint(out, size);
-    fwrite(data, 1, size, out);
-}
-
-/* What `write` puts into a message, as a field of another. */
-static void message(FILE *out, unsigned field, void (*write)(FILE *, int), int layer)
-{
-    char *data = NULL;
-    size_t size = 0;
-    FILE *inner = open_memstream(&data, &size);
-
-    if (!inner)
-        return;
-    write(inner, layer);
-    fclose(inner);
-    bytes(out, field, data, size);
-    free(data);
-}
-
-static void name(FILE *out, unsigned field, const char *what, int layer)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%s%d", what, layer);
-    bytes(out, field, text, strlen(text));
-}
 
 static void weight(FILE *out, int layer)
 {
     static float data[WIDTH * WIDTH];
 
-    number(out, 1, WIDTH);
-    number(out, 1, WIDTH);
-    number(out, 2, 1);
-    name(out, 8, "w", layer);
-    bytes(out, 9, data, sizeof data);
+    onnx_number(out, 1, WIDTH);
+    onnx_number(out, 1, WIDTH);
+    onnx_number(out, 2, 1);
+    onnx_name(out, 8, "w", layer);
+    onnx_bytes(out, 9, data, sizeof data);
 }
 
 static void node(FILE *out, int layer)
 {
-    name(out, 1, "x", layer);
-    name(out, 1, "w", layer);
-    name(out, 2, "x", layer + 1);
-    bytes(out, 4, "MatMul", 6);
+    onnx_name(out, 1, "x", layer);
+    onnx_name(out, 1, "w", layer);
+    onnx_name(out, 2, "x", layer + 1);
+    onnx_bytes(out, 4, "MatMul", 6);
 }
 
 static void input(FILE *out, int layer)
 {
     static const char type[] = "\x0a\x0d\x08\x01\x12\x09\x0a\x02\x08\x01\x0a\x03\x08\xc0\x02";
 
-    name(out, 1, "x", layer);
-    bytes(out, 2, type, sizeof type - 1);
+    onnx_name(out, 1, "x", layer);
+    onnx_bytes(out, 2, type, sizeof type - 1);
 }
 
 static void graph(FILE *out, int layers)
 {
-    message(out, 11, input, 0);
+    onnx_message(out, 11, input, 0);
     for (int i = 0; i < layers; i++) {
-        message(out, 5, weight, i);
-        message(out, 1, node, i);
+        onnx_message(out, 5, weight, i);
+        onnx_message(out, 1, node, i);
     }
 }
 
@@ -96,8 +54,8 @@ static bool write_large(const char *path)
 
     if (!out)
         return false;
-    number(out, 1, 8);
-    message(out, 7, graph, LAYERS);
+    onnx_number(out, 1, 8);
+    onnx_message(out, 7, graph, LAYERS);
     return fclose(out) == 0;
 }
 
