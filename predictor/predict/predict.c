@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "device/devices.h"
 #include "predict/history.h"
 #include "predict/run.h"
 #include "predict/scaling.h"
+#include "predict/spread.h"
 #include "predict/student.h"
 #include "predict/tag.h"
 
@@ -34,44 +36,6 @@ static enum dlt_fits judge_memory(double needed, double available)
     if (needed <= 0.9 * available)
         return DLT_FITS_YES;
     return needed <= 1.02 * available ? DLT_FITS_TIGHT : DLT_FITS_NO;
-}
-
-/* Degrees of freedom of a sum of variances, each known from so many cases (Satterthwaite 1946). */
-static double freedom_of(const double variance[], const double freedom[], size_t count)
-{
-    double sum = 0, squares = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        sum += variance[i];
-        squares += variance[i] * variance[i] / freedom[i];
-    }
-    return squares > 0 ? fmax(sum * sum / squares, 4) : 4;
-}
-
-/* The spread of one step and of the job, and the degrees of freedom that it rests on. */
-static void fill_spread(struct dlt_estimate *e, const struct dlt_step_sum *sum,
-                        const struct dlt_step_parameters *p)
-{
-    /* Set-up and checkpoints depend on the site's file system more than on anything known here. */
-    const double rest_sigma = 0.5;
-    /* Units' own spreads come from many measurements; what defaults stand for, from a few cases. */
-    const double many = 30, few = 4;
-    const double variance[] = {p->bias_sigma * p->bias_sigma, p->network_sigma * p->network_sigma,
-                               p->run_sigma * p->run_sigma, sum->sigma * sum->sigma};
-    const double freedom[] = {few + (p->devices > 1 ? p->devices : p->networks) - 1,
-                              few + p->networks - 1, few + p->runs - 1, many};
-    const double ring_sigma = e->nodes > 1 ? DLT_SIGMA_NODES : DLT_SIGMA_DEVICES;
-    double rest = e->terms[DLT_TERM_SETUP], share;
-
-    e->step_sigma = sqrt(variance[0] + variance[1] + variance[2] + variance[3]);
-    if (e->devices > 1)
-        e->step_sigma = hypot(e->step_sigma, e->scaling ? e->scaling->sigma : ring_sigma);
-    if (!isnan(e->terms[DLT_TERM_CHECKPOINT]))
-        rest += e->terms[DLT_TERM_CHECKPOINT];
-    share = e->job_s > 0 ? rest / e->job_s : 0;
-    e->job_sigma = hypot((1 - share) * e->step_sigma, share * rest_sigma);
-    e->degrees_of_freedom =
-        p->networks > 0 ? freedom_of(variance, freedom, sizeof freedom / sizeof *freedom) : 4;
 }
 
 static int choose_devices(struct dlt_estimate *e, const struct dlt_question *question,
@@ -268,7 +232,7 @@ static int price(struct dlt_estimate *e, struct dlt_prepared *prepared,
     sum.kept_bytes = e->forward_only ? 0 : e->memory.activations;
     scale_units(e, &parameters);
     fill_run(e, &sum, &last, &parameters);
-    fill_spread(e, &sum, &parameters);
+    dlt_spread_fill(e, &sum, &parameters);
     e->basis = sum.basis;
     e->extrapolated = sum.extrapolated;
     if (!dlt_profile_is_of(profile, target->entry, e->training.framework))
@@ -346,7 +310,8 @@ int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile
     int result;
 
     *estimate = NULL;
-    if (dlt_prepare(model, &prepared, error))
+    if ((question->device && dlt_devices_load_installed(error)) ||
+        dlt_prepare(model, &prepared, error))
         return -1;
     result = dlt_predict_prepared(prepared, profile, question, estimate, error);
     dlt_prepared_destroy(prepared);
