@@ -93,7 +93,7 @@ CUDNN_INCLUDE ?= $(patsubst %/cudnn_version.h,%,$(firstword $(wildcard $(addsuff
 CUDNN_LIB     ?= $(patsubst %/libcudnn.so.9,%,$(firstword $(wildcard $(addsuffix /libcudnn.so.9,\
 	$(CUDA_HOME)/lib64 $(CUDA_HOME)/lib /usr/lib/$(MULTIARCH) /usr/lib64))))
 
-LIB_LIBS    := -ljson-c -lz -lm
+LIB_LIBS    := -lconfig -ljson-c -lz -lm
 LEARN_LIBS  := -lopenblas -lpthread
 ADVISE_LIBS := -lconfig
 

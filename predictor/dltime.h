@@ -23,8 +23,8 @@
  *     dlt_profile_destroy(profile);
  *     dlt_model_destroy(model);
  *
- * etc/examples/predict.c is a whole program. Link with -ldltime, or with libdltime.a -ljson-c -lz
- * -lm.
+ * etc/examples/predict.c is a whole program. Link with -ldltime, or with libdltime.a -lconfig
+ * -ljson-c -lz -lm.
  *
  * Units: SI, as doubles: seconds, bytes, FLOP, FLOP/s, bytes/s. What is not known is NaN.
  *
@@ -42,7 +42,8 @@
  * Threads: the library starts none. Loaded models, profiles, scalings, histories and finished
  * estimates are not changed by being used: any number of threads may share them, and each gets what
  * one alone would get, to the bit. Only destroying has to wait for the others. Each thread has a
- * struct dlt_error of its own.
+ * struct dlt_error of its own. Each dlt_predict prepares the model for itself, so that calls share
+ * nothing that changes.
  *
  * Fork: a child may go on with all that its parent loaded, and both may destroy their own. A
  * profile keeps its file open (close-on-exec), read without moving a file position. As everywhere,
@@ -133,8 +134,11 @@ struct dlt_question {
 };
 
 /*
- * Prices the model's training (or its forward pass) on a device.
- * Returns 0 and an estimate that the caller destroys, or -1: unknown device, batch missing, ...
+ * Prices the model's training (or its forward pass) on a device. A device is looked for in the
+ * profile, then in the catalogue of devices (dltime-devices(5)): devices.conf in the installed
+ * folder of data, then the site's beside dltime.conf, read at the first question that names a
+ * device. Returns 0 and an estimate that the caller destroys, or -1: unknown device, batch missing,
+ * ...
  */
 int dlt_predict(const struct dlt_model *model, const struct dlt_profile *profile,
                 const struct dlt_question *question, struct dlt_estimate **estimate,

@@ -2,7 +2,7 @@
  * How long a network trains on a device: predict PROFILE DEVICE MODEL[,key=value]...
  *
  *     cc predict.c -ldltime -o predict
- *     cc predict.c -l:libdltime.a -ljson-c -lz -lm -o predict    # the static library
+ *     cc predict.c -l:libdltime.a -lconfig -ljson-c -lz -lm -o predict    # the static library
  *     ./predict a100.dlp a100 resnet50,batch=256,epochs=90,samples=1281167
  */
 #include <dltime.h>

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "config_kinds.h"
 #include "config_value.h"
-#include "setting.h"
 
 enum { CONFIG_BYTES_MAX = 8 << 20, ENTRIES_MAX = 1 << 14 };
 

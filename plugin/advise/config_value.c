@@ -10,9 +10,9 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "predict/interconnect.h"
-#include "setting.h"
 #include "words.h"
 
 enum { GPUS_MAX = 1 << 10, COUNT_MAX = 1 << 24 };

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/paths.h"
 #include "base/text.h"
-#include "devices.h"
+#include "device/devices.h"
 #include "predict/estimate.h"
 #include "predict/history.h"
 #include "predict/prepare.h"

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "command/devices.h"
 #include "device/catalogue.h"
+#include "device/devices.h"
 #include "measure/members.h"
 #include "predict/profile_format.h"
 #include "predict/shipped.h"

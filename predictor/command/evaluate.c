@@ -3,11 +3,11 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "command/command.h"
 #include "command/judge.h"
+#include "device/devices.h"
 
 static const char help[] =
     "Usage: dltime evaluate --profile PROFILE FILE... [--json]\n"

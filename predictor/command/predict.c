@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "command/predict.h"
+#include "device/devices.h"
 #include "graph/model.h"
 #include "predict/interconnect.h"
 #include "predict/shipped.h"

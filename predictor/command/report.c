@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "command/judge.h"
 #include "command/report.h"
+#include "device/devices.h"
 
 static const char help[] =
     "Usage: dltime report --profile PROFILE FILE... --output DIR [OPTION]...\n"

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../plugin/advise/devices.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "device/devices.h"
 #include "learn/parallel.h"
 #include "learn/scaling_runs.h"
 

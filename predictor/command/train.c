@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../plugin/advise/devices.h"
+#include "device/devices.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"

@@ -42,7 +42,7 @@ int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error 
 {
     struct kept *copy;
     size_t at = 0;
-    bool full;
+    bool full, known;
 
     if (!entry->device.name[0])
         return dlt_fail(error, "name: is missing; each device has one");
@@ -54,16 +54,18 @@ int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error 
     while (at < count && !dlt_text_same(entries[at]->entry.device.name, entry->device.name))
         at++;
     full = at == ENTRIES;
-    if (!full) {
+    /* Entries begin as zeros: at worst the same is kept twice. */
+    known = at < count && memcmp(&entries[at]->entry, entry, sizeof *entry) == 0;
+    if (!full && !known) {
         copy->replaced = at < count ? entries[at] : NULL;
         entries[at] = copy;
         count += at == count;
     }
     pthread_mutex_unlock(&lock);
-    if (full) {
+    if (full || known)
         free(copy);
+    if (full)
         return dlt_fail(error, "the catalogue is full: it holds %d devices", ENTRIES);
-    }
     return 0;
 }
 

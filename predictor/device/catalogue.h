@@ -1,9 +1,10 @@
 /*
  * catalogue.h - hardware features of devices that nobody has measured yet.
  *
- * The catalogue is the process's: a program fills it once, from devices.conf (dlt_devices_load) or
- * of its own, and every prediction may look into it. Entries stay where they are until the process
- * ends, so pointers to them may be kept. All functions may be called from several threads.
+ * The catalogue is the process's: dlt_predict fills it from the installed devices.conf
+ * (dlt_devices_load_installed) before it first looks for a device. Entries stay where they are
+ * until the process ends, so pointers to them may be kept. All functions may be called from several
+ * threads.
  */
 #ifndef DLT_DEVICE_CATALOGUE_H
 #define DLT_DEVICE_CATALOGUE_H
@@ -17,7 +18,8 @@ struct dlt_catalogue_entry {
     char alias[DLT_ALIASES][48]; /* other names; "" behind the last */
 };
 
-/* Copies an entry. One of the same device name takes the other's place. Fails without a name, or
+/* Copies an entry. One of the same device name takes the other's place, an equal one changes
+ * nothing. Fails without a name, or
  * where the catalogue holds 4096 of them. */
 int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error *error);
 

@@ -31,8 +31,9 @@ struct dlt_lowered {
 
 struct dlt_prepared;
 
-/* The model stays the caller's and has to outlive the result. Not to be shared by threads. Returns
- * -1 out of memory. */
+/* The model stays the caller's and has to outlive the result. One for each thread, and so are the
+ * estimates made from it: that costs two small allocations, and a lowering at the first question of
+ * each. Returns -1 out of memory. */
 int dlt_prepare(const struct dlt_model *model, struct dlt_prepared **prepared,
                 struct dlt_error *error);
 /* NULL is allowed. Estimates made from it stay valid. */

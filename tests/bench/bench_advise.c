@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "../../plugin/advise/advise.h"
-#include "../../plugin/advise/devices.h"
 #include "bench.h"
 #include "device/catalogue.h"
+#include "device/devices.h"
 
 enum { REPEATS = 20 };
 

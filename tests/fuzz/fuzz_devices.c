@@ -2,8 +2,8 @@
 /* Any bytes as devices.conf, and as a device's name: refused with a sentence, or sane features. */
 #include <math.h>
 
-#include "../../plugin/advise/devices.h"
 #include "device/catalogue.h"
+#include "device/devices.h"
 #include "graph/record.h"
 
 #include "fuzz.h"

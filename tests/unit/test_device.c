@@ -6,10 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../plugin/advise/devices.h"
 #include "base/paths.h"
 #include "device/catalogue.h"
 #include "device/cpu.h"
+#include "device/devices.h"
 #include "graph/record.h"
 #include "measure/measurements.h"
 #include "measure_files.h"

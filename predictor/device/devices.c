@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "devices.h"
+#include "device/devices.h"
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,10 +9,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "base/setting.h"
 #include "base/text.h"
 #include "device/catalogue.h"
 #include "measure/members.h"
-#include "setting.h"
 
 enum { DEVICES_BYTES_MAX = 1 << 20, KEYS = 40 };
 
@@ -129,28 +128,31 @@ int dlt_devices_load(const char *path, struct dlt_error *error)
     return result;
 }
 
-static struct dlt_error installed_error;
-static int installed_result;
-static pthread_once_t installed_once = PTHREAD_ONCE_INIT;
-
-static void load_installed(void)
+static int load_installed(struct dlt_error *error)
 {
     static const enum dlt_folder folders[] = {DLT_FOLDER_DATA, DLT_FOLDER_CONF};
     char path[PATH_MAX], before[PATH_MAX] = "";
 
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && !installed_result; i++) {
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         if (!dlt_path(folders[i], "devices.conf", path, sizeof path) || access(path, F_OK) != 0 ||
             strcmp(path, before) == 0)
             continue;
-        installed_result = dlt_devices_load(path, &installed_error);
+        if (dlt_devices_load(path, error))
+            return -1;
         memcpy(before, path, sizeof before);
     }
+    return 0;
 }
 
 int dlt_devices_load_installed(struct dlt_error *error)
 {
-    pthread_once(&installed_once, load_installed);
-    if (installed_result && error)
-        *error = installed_error;
-    return installed_result;
+    static _Atomic bool loaded;
+
+    /* Two threads may both load it: the catalogue takes what it has already as nothing new. */
+    if (loaded)
+        return 0;
+    if (load_installed(error))
+        return -1;
+    loaded = true;
+    return 0;
 }

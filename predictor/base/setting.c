@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "setting.h"
+#include "base/setting.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /*
  * setting.h - what dltime.conf and devices.conf have in common: libconfig's text and its values.
  */
-#ifndef DLT_ADVISE_SETTING_H
-#define DLT_ADVISE_SETTING_H
+#ifndef DLT_BASE_SETTING_H
+#define DLT_BASE_SETTING_H
 
 #include <libconfig.h>
 #include <stdbool.h>

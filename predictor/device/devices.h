@@ -1,8 +1,8 @@
 /*
  * devices.h - devices.conf: fill the catalogue of devices from it.
  */
-#ifndef DLT_ADVISE_DEVICES_H
-#define DLT_ADVISE_DEVICES_H
+#ifndef DLT_DEVICE_DEVICES_H
+#define DLT_DEVICE_DEVICES_H
 
 #include "dltime.h"
 
@@ -13,8 +13,8 @@
  */
 int dlt_devices_load(const char *path, struct dlt_error *error);
 
-/* The file that is shipped, then the site's beside dltime.conf; either may be missing. A second
- * call in one process does nothing. */
+/* The file that is shipped, then the site's beside dltime.conf; either may be missing. Once both
+ * were read it does nothing; where that failed it tries again. Several threads may call it. */
 int dlt_devices_load_installed(struct dlt_error *error);
 
 #endif
