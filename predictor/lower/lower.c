@@ -342,6 +342,9 @@ static void make_update(struct lowering *l, struct dlt_plan *plan)
     update->u.update.tensors = (int64_t)tensors;
     update->u.update.implementation =
         framework == DLT_PYTORCH ? l->settings->implementation : fixed[framework];
+    /* torch.optim takes lists of tensors by itself only where all of them are on a GPU. */
+    if (l->threads > 0 && update->u.update.implementation == DLT_FOREACH)
+        update->u.update.implementation = DLT_FOR_LOOP;
     plan->update_kernels = dlt_update_kernels(update);
     if (l->settings->precision == DLT_PRECISION_AMP_FLOAT16)
         add_loose(l, plan, "unscale", DLT_MUL, DLT_FLOAT32, elements, ceil(tensors / 110));
