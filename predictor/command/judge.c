@@ -152,6 +152,7 @@ static int judge_run(struct judge *judge, const struct dlt_run *run)
         result = scores_skip(judge->scores, &key);
     } else {
         key.basis = dlt_estimate_basis(estimate);
+        key.table = estimate->by_table;
         result = add_estimate(judge, &key, run, estimate);
     }
     dlt_estimate_destroy(estimate);

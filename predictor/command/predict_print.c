@@ -129,6 +129,7 @@ static struct json_object *estimate_json(const struct dlt_estimate *e, const cha
     dlt_json_number(object, "memory_gib", dlt_estimate_memory_bytes(e) / 1073741824.0);
     dlt_json_text(object, "fits", dlt_fits_name(e->fits));
     dlt_json_text(object, "basis", dlt_basis_name(e->basis));
+    dlt_json_text(object, "method", e->by_table ? "conv-table" : "operators");
     dlt_json_number(object, "extrapolated", e->extrapolated);
     if (view->ops)
         json_object_object_add(object, "ops", ops_json(e));
@@ -189,8 +190,9 @@ static void print_screen(const struct dlt_estimate *e, const char *profile,
     printf("  %-10s %14s\n", "samples/s", dlt_text_from_count(text, step_samples(e) / e->step_s));
     printf("  %-10s %14s    fits: %s\n", "memory",
            dlt_text_from_bytes(memory, dlt_estimate_memory_bytes(e)), dlt_fits_name(e->fits));
-    printf("  %-10s %14s    %.0f %% of the time extrapolated\n", "rests on",
-           dlt_basis_name(e->basis), 100 * e->extrapolated);
+    printf("  %-10s %14s    %.0f %% of the time extrapolated%s\n", "rests on",
+           dlt_basis_name(e->basis), 100 * e->extrapolated,
+           e->by_table ? "; by a table of convolutions" : "");
     if (e->correction != 1)
         printf("  %-10s %13.2fx   by finished jobs of this network on this partition\n",
                "corrected", e->correction);

@@ -29,8 +29,8 @@ void scores_destroy(struct scores *scores)
 
 static bool same_key(const struct score_key *a, const struct score_key *b)
 {
-    return a->network == b->network && a->part == b->part && a->basis == b->basis &&
-           strcmp(a->op, b->op) == 0 && strcmp(a->pass, b->pass) == 0 &&
+    return a->network == b->network && a->part == b->part && a->table == b->table &&
+           a->basis == b->basis && strcmp(a->op, b->op) == 0 && strcmp(a->pass, b->pass) == 0 &&
            strcmp(a->dtype, b->dtype) == 0 && strcmp(a->device, b->device) == 0;
 }
 
@@ -306,6 +306,8 @@ struct json_object *scores_json(const struct scores *scores)
         dlt_json_text(one, "pass", g->key.pass);
         dlt_json_text(one, "dtype", g->key.dtype);
         dlt_json_text(one, "basis", dlt_basis_name(g->key.basis));
+        if (g->key.network)
+            dlt_json_text(one, "method", g->key.table ? "conv-table" : "operators");
         json_object_array_add(groups, summary_json(&s, (size_t)g->sums.count, g->skipped, one));
     }
     json_object_object_add(object, "groups", groups);
@@ -323,7 +325,7 @@ static void print_line(const struct score_key *key, const struct score_summary *
     if (isfinite(s->r2))
         snprintf(r2, sizeof r2, "%.4f", s->r2);
     printf("%-28.28s %-16.16s %-15s %-9s %-10s %7zu", key->device, key->op, key->pass, key->dtype,
-           dlt_basis_name(key->basis), count);
+           key->table ? "conv-table" : dlt_basis_name(key->basis), count);
     if (count)
         printf(" %10.4g %6.1f %% %6.1f %% %7s %5.1f %% %6.1f %%", s->rmse * 1e3, 100 * s->mape,
                100 * s->median_ape, r2, 100 * s->coverage, 100 * s->width);

@@ -13,6 +13,7 @@
 
 struct score_key {
     bool network; /* whole runs, else operators */
+    bool table;   /* predicted by a table of convolutions */
     bool part;    /* of something that is scored as a whole as well: not in any total */
     char device[96];
     char op[32]; /* operator, or the network's name */

@@ -6,16 +6,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "device/devices.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "device/devices.h"
 #include "learn/each.h"
 #include "learn/general.h"
 #include "learn/runs.h"
+#include "learn/tables.h"
 #include "learn/train.h"
 #include "learn/train_parts.h"
+#include "predict/table.h"
 
 static const char help[] =
     "Usage: dltime train FILE... --output PROFILE [OPTION]...\n"
@@ -29,7 +31,8 @@ static const char help[] =
     "                     learn again how its operators add up to steps\n"
     "  --method METHOD    auto (default): what suits the rows; mlp: neural networks;\n"
     "                     linear: linear regression on FLOPs and sizes, to compare with;\n"
-    "                     cost: the cost model alone\n"
+    "                     cost: the cost model alone; conv-table: as auto, and CNNs' steps by a\n"
+    "                     table of their convolutions, whatever validates better\n"
     "  --each FOLDER      also save each device and software as a profile of its own there\n"
     "  --seed N           of everything random (default 1); the same seed and files give the same\n"
     "                     bytes where SOURCE_DATE_EPOCH is set\n"
@@ -43,22 +46,27 @@ static const char *const method_names[DLT_METHODS] = {"auto", "mlp", "linear", "
 struct options {
     const char *output, *base, *each;
     struct dlt_train_settings settings;
+    bool table; /* --method conv-table */
     char **file;
     int file_count;
 };
 
-static int take_method(const char *text, enum dlt_method *method)
+static int take_method(const char *text, enum dlt_method *method, bool *table)
 {
-    if (strcmp(text, "conv-table") == 0)
-        return command_usage("train", "--method conv-table needs runs of whole networks beside a "
-                                      "table of their convolutions; use --method auto");
+    if (strcmp(text, "conv-table") == 0) {
+        *table = true;
+        *method = DLT_METHOD_AUTO;
+        return COMMAND_DONE;
+    }
+    *table = false;
     for (int m = 0; m < DLT_METHODS; m++) {
         if (strcmp(text, method_names[m]) == 0) {
             *method = (enum dlt_method)m;
             return COMMAND_DONE;
         }
     }
-    return command_usage("train", "--method is auto, mlp, linear or cost, not \"%s\"", text);
+    return command_usage("train", "--method is auto, mlp, linear, cost or conv-table, not \"%s\"",
+                         text);
 }
 
 enum { OUTPUT = 256, BASE, EACH, METHOD, SEED, THREADS, HELP };
@@ -87,7 +95,7 @@ static int take_option(int option, char *value, void *context)
         o->each = value;
         return COMMAND_DONE;
     case METHOD:
-        return take_method(value, &o->settings.method);
+        return take_method(value, &o->settings.method, &o->table);
     case SEED:
         status = command_whole("train", "seed", value, 0, INT64_MAX, &number);
         o->settings.seed = (uint64_t)number;
@@ -146,6 +154,8 @@ static void print_summary(const struct dlt_profile_writer *w)
         const struct dlt_file_section *s = &w->section[i].index;
         char mape[32] = "-";
 
+        if (dlt_table_is(s->kind)) /* has a line of its own */
+            continue;
         if (s->held_out)
             snprintf(mape, sizeof mape, "%.1f %%", 100 * s->mape);
         fprintf(stderr, "%-32s %-16s %7u %9llu %8s  %s\n", w->entry[s->entry].device.name, s->kind,
@@ -175,6 +185,27 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
                 report->skipped);
     if (report->unread)
         fprintf(stderr, "%zu runs were not used: %s\n", report->unread, report->example.text);
+}
+
+/* Which of the two ways to a CNN's step validated better, and by how much. */
+static void print_tables(const struct dlt_profile_writer *w)
+{
+    for (size_t i = 0; i < w->section_count; i++) {
+        const struct dlt_file_section *s = &w->section[i].index;
+        const struct dlt_file_table *t = (const void *)w->section[i].bytes;
+        bool used = t->forced || t->sigma < t->sigma_sum;
+
+        if (!dlt_table_is(s->kind))
+            continue;
+        fprintf(stderr,
+                "%s, %s: %u shapes, steps of %.0f networks left out %.1f %% off (%.1f %% without "
+                "their own convolutions); spread %.0f %%, the sum of operators %.0f %%: %s\n",
+                w->entry[s->entry].device.name, s->kind, t->shapes, t->networks, 100 * t->mape,
+                100 * t->mape_near, 100 * t->sigma, 100 * t->sigma_sum,
+                !used       ? "the sum of operators is used"
+                : t->forced ? "the table is used, as asked for"
+                            : "the table is used");
+    }
 }
 
 /* Training takes minutes: what cannot be written is better known before. */
@@ -278,7 +309,9 @@ static int run(struct options *o)
         (drop_repeated(&corpus, &error) || learn(o, &corpus, &writer, &error)))
         status = command_fail("train", &error);
     if (status == COMMAND_DONE &&
-        (dlt_devices_load_installed(&error) || dlt_learn_runs(&corpus, &writer, &report, &error)))
+        (dlt_devices_load_installed(&error) || dlt_learn_runs(&corpus, &writer, &report, &error) ||
+         ((o->table || corpus.looked_up_count > 0) &&
+          dlt_learn_tables(&corpus, o->table, &writer, &error))))
         status = command_fail("train", &error);
     if (terminal)
         fputs("\r\033[K", stderr);
@@ -288,6 +321,7 @@ static int run(struct options *o)
     if (status == COMMAND_DONE) {
         print_summary(&writer);
         print_steps(&writer, &report);
+        print_tables(&writer);
     }
     dlt_profile_writer_clear(&writer);
     dlt_corpus_clear(&corpus);

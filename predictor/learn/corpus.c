@@ -164,6 +164,21 @@ static int add_run(struct dlt_corpus *c, const struct dlt_run *run)
     return 0;
 }
 
+static int add_looked_up(struct dlt_corpus *c, const struct dlt_measurement *m)
+{
+    struct dlt_looked_up *larger =
+        grown(c->looked_up, c->looked_up_count, &c->looked_up_room, sizeof *c->looked_up);
+
+    if (!larger)
+        return -1;
+    c->looked_up = larger;
+    c->looked_up[c->looked_up_count++] =
+        (struct dlt_looked_up){.record = m->record,
+                               .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,
+                               .source = c->source_count - 1};
+    return 0;
+}
+
 static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
                      struct dlt_source *source, struct dlt_error *error)
 {
@@ -180,7 +195,8 @@ static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
         } else if (measurement.median_s > 0) {
             source->rows++;
             source->disturbed += measurement.disturbed;
-            failed = add_row(c, &measurement, &source->header) != 0;
+            failed = source->header.table ? add_looked_up(c, &measurement) != 0
+                                          : add_row(c, &measurement, &source->header) != 0;
         }
         if (failed)
             return dlt_fail_memory(error);
@@ -239,6 +255,7 @@ void dlt_corpus_clear(struct dlt_corpus *c)
     free(c->group);
     free(c->row);
     free(c->run);
+    free(c->looked_up);
     free(c->source);
     *c = (struct dlt_corpus){0};
 }

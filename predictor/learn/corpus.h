@@ -45,6 +45,13 @@ struct dlt_corpus_run {
     size_t source; /* the file it came from */
 };
 
+/* A row of a table: a file whose rows are looked up rather than learned from. */
+struct dlt_looked_up {
+    struct dlt_record record;
+    double seconds;
+    size_t source; /* the file it came from */
+};
+
 struct dlt_source {
     char *path;
     struct dlt_measure_header header;
@@ -62,7 +69,9 @@ struct dlt_corpus {
     struct dlt_corpus_section *section;
     struct dlt_row *row;
     struct dlt_corpus_run *run;
+    struct dlt_looked_up *looked_up;
     struct dlt_source *source;
+    size_t looked_up_count, looked_up_room;
     size_t group_count, section_count, row_count, run_count, source_count;
     size_t row_room, run_room; /* allocated */
     size_t current;            /* the section of the row last read */

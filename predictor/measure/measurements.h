@@ -53,7 +53,8 @@ bool dlt_run_spec(const struct dlt_run *run, char *spec, size_t size);
 
 /* Header of either kind of file. */
 struct dlt_measure_header {
-    bool runs; /* "dltime-runs" */
+    bool runs;  /* "dltime-runs" */
+    bool table; /* configurations of networks, to be looked up rather than learned from */
     struct dlt_device device;
     struct dlt_software software;
     char source[256];

@@ -168,7 +168,7 @@ static int parse_part(struct json_object *header, const char *name, const struct
 static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
 {
     struct dlt_measure_header *h = &r->header;
-    struct json_object *source;
+    struct json_object *source, *table;
     char *line;
     size_t length;
     bool whole;
@@ -185,6 +185,10 @@ static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
         return dlt_fail_in(error, "line 1: ");
     if (!h->runs && !h->device.name[0])
         return dlt_fail(error, "line 1: device.name: is missing; measurements belong to a device");
+    table = dlt_member_find(r->object, "table");
+    if (table && !json_object_is_type(table, json_type_boolean))
+        return dlt_fail(error, "line 1: table: has to be true or false");
+    h->table = !h->runs && json_object_get_boolean(table);
     source = dlt_member_find(r->object, "source");
     if (json_object_is_type(source, json_type_string))
         dlt_value_text(source, h->source, sizeof h->source);

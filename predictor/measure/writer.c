@@ -183,6 +183,8 @@ int dlt_measure_write_header(FILE *stream, const struct dlt_measure_header *head
     fputs(",\"software\":{", stream);
     write_members(stream, dlt_software_members, &header->software, &first);
     putc('}', stream);
+    if (header->table)
+        fputs(",\"table\":true", stream);
     if (header->source[0]) {
         fputs(",\"source\":", stream);
         write_text(stream, header->source);

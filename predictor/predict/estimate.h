@@ -56,6 +56,7 @@ struct dlt_estimate {
     struct dlt_memory memory;
     enum dlt_fits fits;
     enum dlt_basis basis;
+    bool by_table;               /* a table of convolutions, not the sum of operators */
     double extrapolated;         /* share of the time */
     struct dlt_lowered *lowered; /* a reference; graph and plan are its own */
     const struct dlt_graph *graph;

@@ -12,6 +12,7 @@
 #include "predict/scaling.h"
 #include "predict/spread.h"
 #include "predict/student.h"
+#include "predict/table.h"
 #include "predict/tag.h"
 
 const char *dlt_basis_name(enum dlt_basis basis)
@@ -209,6 +210,25 @@ static void fill_run(struct dlt_estimate *e, const struct dlt_step_sum *sum,
     dlt_run_fill(e, &parts);
 }
 
+/* A CNN's training by a table of convolutions, where there is a better one; its last batches then
+ * take the same part of it that they take of the sum of operators. */
+static void use_table(struct dlt_estimate *e, const struct dlt_profile *profile,
+                      const struct dlt_target *target, struct dlt_step_sum *sum,
+                      struct dlt_step_sum *last, struct dlt_step_parameters *parameters)
+{
+    struct dlt_step_sum by_operators = *sum;
+
+    if (e->forward_only ||
+        !dlt_table_apply(profile, target, &e->training, e->plan, e->unit, sum, parameters))
+        return;
+    e->by_table = true;
+    sum->update_s *= update_share(e);
+    e->unit[e->plan->unit_count].update_s *= update_share(e);
+    last->forward_s *= sum->forward_s / by_operators.forward_s;
+    last->backward_s *= sum->backward_s / fmax(by_operators.backward_s, 1e-12);
+    last->update_s = sum->update_s;
+}
+
 static int price(struct dlt_estimate *e, struct dlt_prepared *prepared,
                  const struct dlt_profile *profile, const struct dlt_target *target,
                  const struct dlt_question *question, struct dlt_error *error)
@@ -225,9 +245,10 @@ static int price(struct dlt_estimate *e, struct dlt_prepared *prepared,
         dlt_profile_check(profile, error);
         return -1;
     }
+    dlt_profile_step(profile, target->entry, e->training.framework, &parameters);
+    use_table(e, profile, target, &sum, &last, &parameters);
     if (dlt_profile_check(profile, error))
         return -1;
-    dlt_profile_step(profile, target->entry, e->training.framework, &parameters);
     e->memory = *dlt_lowered_memory(e->lowered, &e->training, e->devices);
     sum.kept_bytes = e->forward_only ? 0 : e->memory.activations;
     scale_units(e, &parameters);
