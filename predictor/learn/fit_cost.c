@@ -159,20 +159,14 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of what was measured beyond the floor over by_rates. */
-static double usual_ratio(const struct dlt_rows *rows)
+/* Median of what was measured beyond the floor over by_rates. ratio: room for one of each row. */
+static double usual_ratio(const struct dlt_rows *rows, double *ratio)
 {
-    double *ratio = malloc((rows->count + 1) * sizeof *ratio), middle = 1;
-
-    for (size_t r = 0; ratio && r < rows->count; r++)
+    for (size_t r = 0; r < rows->count; r++)
         ratio[r] = fmax(rows->row[r]->seconds - rows->rates.floor_s, 0) /
                    by_rates(&rows->rates, &rows->row[r]->record);
-    if (ratio) {
-        qsort(ratio, rows->count, sizeof *ratio, ascending);
-        middle = ratio[rows->count / 2];
-    }
-    free(ratio);
-    return middle;
+    qsort(ratio, rows->count, sizeof *ratio, ascending);
+    return ratio[rows->count / 2];
 }
 
 static void add_prior(struct problem *p, const struct dlt_rows *rows, struct dlt_random *random)
@@ -183,7 +177,7 @@ static void add_prior(struct problem *p, const struct dlt_rows *rows, struct dlt
 
     if (!(rows->rates.flops_s > 0 && rows->rates.bytes_s > 0))
         return;
-    ratio = usual_ratio(rows);
+    ratio = usual_ratio(rows, p->weight); /* which is not weighed yet */
     for (int attempt = 0; attempt < 4 * PRIOR_RECORDS && p->rows < first + PRIOR_RECORDS;
          attempt++) {
         struct dlt_record record;

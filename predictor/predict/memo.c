@@ -23,11 +23,17 @@ struct dlt_memo *dlt_memo_create(void)
     return calloc(1, sizeof(struct dlt_memo));
 }
 
-void dlt_memo_destroy(struct dlt_memo *memo)
+void dlt_memo_forget(struct dlt_memo *memo)
 {
     if (!memo)
         return;
     free(memo->slot);
+    *memo = (struct dlt_memo){0};
+}
+
+void dlt_memo_destroy(struct dlt_memo *memo)
+{
+    dlt_memo_forget(memo);
     free(memo);
 }
 

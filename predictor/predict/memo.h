@@ -31,6 +31,9 @@ struct dlt_memo_value {
     double part[DLT_RESOURCES]; /* a donor's: seconds of each resource in its cost model */
 };
 
+/* Keeps nothing any more. NULL is allowed. */
+void dlt_memo_forget(struct dlt_memo *memo);
+
 /* Fills *key. */
 void dlt_memo_key(struct dlt_memo_key *key, const struct dlt_profile *profile,
                   const struct dlt_file_entry *entry, const struct dlt_device *device,

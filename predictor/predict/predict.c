@@ -290,7 +290,12 @@ static int fill(struct dlt_estimate *e, struct dlt_prepared *prepared,
     e->checkpoint_bandwidth = question->checkpoint_bandwidth;
     e->device = *target.device;
     e->software = *dlt_profile_software(profile, target.entry);
-    if (price(e, prepared, profile, &target, question, error) || correct(e, model, question, error))
+    if (price(e, prepared, profile, &target, question, error)) {
+        /* What was priced without a section that memory was short for is not to be found again. */
+        dlt_memo_forget(target.memo);
+        return -1;
+    }
+    if (correct(e, model, question, error))
         return -1;
     e->scaling = NULL;
     return 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A prediction whose n-th allocation fails, for each n until none does: it ends with a sentence or
- * with the right answer, and gives everything back. */
+/* A prediction, an advice and a training whose n-th allocation fails, for each n until none does:
+ * it ends with a sentence or with the right answer, and gives everything back. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <json-c/json.h>
+#include <libconfig.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,8 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../plugin/advise/advise.h"
 #include "base/paths.h"
-#include "dltime.h"
+#include "learn/train.h"
 #include "test.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -29,6 +31,7 @@
 
 static long countdown; /* the allocation that fails; 0: none */
 static long held;      /* blocks that were not given back */
+static FILE *sink;     /* where a table is printed to */
 
 #if OWN_ALLOCATOR
 
@@ -82,7 +85,32 @@ void free(void *block)
     errno = saved;
 }
 
-/* json-c's parser (0.16) crashes by itself where memory is short: its allocations are granted. */
+/* json-c's parser (0.16) and libconfig (1.5) crash by themselves where memory is short: their
+ * allocations are granted. */
+int config_read_string(config_t *config, const char *text)
+{
+    int (*parse)(config_t *, const char *);
+    long saved = countdown;
+    int result;
+
+    countdown = 0;
+    *(void **)&parse = dlsym(RTLD_NEXT, "config_read_string");
+    result = parse(config, text);
+    countdown = saved;
+    return result;
+}
+
+void config_init(config_t *config)
+{
+    void (*init)(config_t *);
+    long saved = countdown;
+
+    countdown = 0;
+    *(void **)&init = dlsym(RTLD_NEXT, "config_init");
+    init(config);
+    countdown = saved;
+}
+
 struct json_object *json_tokener_parse_ex(struct json_tokener *tokener, const char *text, int size)
 {
     struct json_object *(*parse)(struct json_tokener *, const char *, int);
@@ -283,6 +311,154 @@ static void what_was_learned_from_runs_and_jobs(void **state)
     assert_true(fail_each(load_learned, NULL) > 4);
 }
 
+static struct dlt_snapshot *two_partitions(void)
+{
+    struct dlt_snapshot *snapshot = dlt_snapshot_create();
+
+    for (int i = 0; snapshot && i < 2; i++) {
+        struct dlt_partition *partition = dlt_snapshot_add(snapshot);
+
+        if (!partition) {
+            dlt_snapshot_destroy(snapshot);
+            return NULL;
+        }
+        snprintf(partition->name, sizeof partition->name, "p%d", i);
+        partition->up = true;
+        partition->max_time_s = 86400;
+    }
+    return snapshot;
+}
+
+/* From configuration and cluster to the printed table. A partition without an estimate for want of
+ * memory says so where its times would stand. */
+static int advise(const void *conf, double *answer, struct dlt_error *error)
+{
+    struct dlt_snapshot *snapshot = two_partitions();
+    struct dlt_config config;
+    struct dlt_request request;
+    struct dlt_advice_question question = {.config = &config,
+                                           .snapshot = snapshot,
+                                           .request = &request,
+                                           .spec = "lenet5,batch=32,steps=1000000"};
+    struct dlt_advice *advice = NULL;
+    int result;
+
+    if (!snapshot) {
+        snprintf(error->text, sizeof error->text, "no snapshot");
+        return -1;
+    }
+    dlt_request_init(&request);
+    request.per_node.count = 1;
+    result =
+        dlt_config_load(conf, geteuid(), &config, error) || dlt_advise(&question, &advice, error)
+            ? -1
+            : 0;
+    for (size_t i = 0; result == 0 && i < advice->count; i++) {
+        *answer += advice->candidates[i].job_s;
+        if (advice->candidates[i].why) {
+            snprintf(error->text, sizeof error->text, "%s", advice->candidates[i].why);
+            result = -1;
+        }
+    }
+    if (advice)
+        dlt_advice_print(sink, advice, false);
+    dlt_advice_destroy(advice);
+    dlt_config_clear(&config);
+    dlt_snapshot_destroy(snapshot);
+    return result;
+}
+
+static void an_advice_over_two_partitions(void **state)
+{
+    char folder[] = "/tmp/dltime-memory-XXXXXX", path[64];
+    FILE *file;
+
+    (void)state;
+    skip_under_sanitizers();
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/dltime.conf", folder);
+    file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("partitions = (\n"
+          "  { name = \"p0\"; device = \"Tesla T4\"; gpus_per_node = 1;\n"
+          "    profile = \"tesla-t4.pytorch\"; },\n"
+          "  { name = \"p1\"; device = \"NVIDIA H100 PCIe\"; gpus_per_node = 1;\n"
+          "    profile = \"general\"; });\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    sink = fopen("/dev/null", "w");
+    assert_non_null(sink);
+    setvbuf(sink, NULL, _IONBF, 0);
+    assert_true(fail_each(advise, path) > 100);
+    fclose(sink);
+    unlink(path);
+    rmdir(folder);
+}
+
+/* Three operators, of which one has too few rows for a section. */
+static const char *measured_rows(void)
+{
+    static char text[8192];
+    int used = snprintf(text, sizeof text,
+                        "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":"
+                        "\"Tesla K40\"},\"software\":{\"timing\":\"events_batched\"}}\n");
+
+    for (int i = 1; i <= 24; i++) {
+        static const char *const operators[] = {
+            "\"dense\",\"batch\":%d,\"in_features\":64,\"out_features\":64",
+            "\"softmax\",\"rows\":%d,\"columns\":1000"};
+        char operator[96];
+
+        snprintf(operator, sizeof operator, operators[i % 2], 64 * i);
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         "{\"op\":%s,\"pass\":\"forward\",\"median_ms\":%g}\n", operator,
+                         0.01 + 0.001 * i);
+    }
+    return text;
+}
+
+static int train(const void *path, double *answer, struct dlt_error *error)
+{
+    const struct dlt_train_settings settings = {.seed = 1, .threads = 1};
+    struct dlt_corpus corpus = {.seed = 1, .most_rows = 10};
+    struct dlt_profile_writer writer = {0};
+    void *bytes = NULL;
+    size_t size = 0, dropped;
+    int result = dlt_corpus_add(&corpus, path, error);
+
+    if (result == 0 && dlt_corpus_unique(&corpus, &dropped)) {
+        snprintf(error->text, sizeof error->text, "no memory to compare rows");
+        result = -1;
+    }
+    if (result == 0)
+        result = dlt_train(&corpus, &settings, &writer, error) ||
+                         dlt_profile_writer_bytes(&writer, &bytes, &size, error)
+                     ? -1
+                     : 0;
+    for (size_t i = 0; i < size; i++)
+        *answer += (double)(i % 97 * ((unsigned char *)bytes)[i]);
+    free(bytes);
+    dlt_profile_writer_clear(&writer);
+    dlt_corpus_clear(&corpus);
+    return result;
+}
+
+static void a_training_on_a_sample_of_few_rows(void **state)
+{
+    char path[] = "/tmp/dltime-memory-XXXXXX.jsonl";
+    int fd;
+
+    (void)state;
+    skip_under_sanitizers();
+    setenv("SOURCE_DATE_EPOCH", "1700000000", 1);
+    fd = mkstemps(path, 6);
+    assert_true(fd >= 0);
+    assert_int_equal(dprintf(fd, "%s", measured_rows()), strlen(measured_rows()));
+    close(fd);
+    assert_true(fail_each(train, path) > 100);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +467,8 @@ int main(void)
         cmocka_unit_test(a_configuration_of_hugging_face),
         cmocka_unit_test(a_profile_that_is_asked_again_after_a_failure),
         cmocka_unit_test(what_was_learned_from_runs_and_jobs),
+        cmocka_unit_test(an_advice_over_two_partitions),
+        cmocka_unit_test(a_training_on_a_sample_of_few_rows),
     };
 
     /* glibc's newlocale, which json-c calls, never gives its copy of it back. */
