@@ -184,7 +184,7 @@ static double largest_error(const struct comparison *c)
 
 static int compare(struct comparison *c, const struct dlbench_backend *backend,
                    struct bench_context *context, const struct dlt_record *record,
-                   struct dlt_error *error)
+                   struct bench_choice *choice, struct dlt_error *error)
 {
     const struct bench_layer_options options = {.copies = 1};
     bool update = record->pass == DLT_UPDATE;
@@ -205,6 +205,8 @@ static int compare(struct comparison *c, const struct dlbench_backend *backend,
         (dropout && record->pass == DLT_FORWARD && read_arrays(c, backend, layer, true, error)) ||
         read_arrays(c, backend, layer, false, error))
         return BENCH_FAILED;
+    if (backend->choice)
+        backend->choice(layer, record->pass, choice);
     if (bench_reference(record, 1e-3, &c->arrays))
         return BENCH_OK;
     dlt_fail(error, "the reference does not know %s", record->kind->name);
@@ -212,16 +214,18 @@ static int compare(struct comparison *c, const struct dlbench_backend *backend,
 }
 
 int bench_verify(const struct dlbench_backend *backend, struct bench_context *context,
-                 const struct dlt_record *record, double *relative_error, struct dlt_error *error)
+                 const struct dlt_record *record, double *relative_error,
+                 struct bench_choice *choice, struct dlt_error *error)
 {
     struct comparison *c = calloc(1, sizeof *c);
     int status;
 
+    *choice = (struct bench_choice){.workspace_bytes = 0};
     if (!c)
         return dlt_fail_memory(error);
     status = list_arrays(c, record, error);
     if (status == BENCH_OK)
-        status = compare(c, backend, context, record, error);
+        status = compare(c, backend, context, record, choice, error);
     if (status == BENCH_OK)
         *relative_error = largest_error(c);
     free_comparison(c);

@@ -8,19 +8,22 @@
 
 #include "command.h"
 #include "load.h"
+#include "sampler.h"
 #include "verify.h"
 
 static const struct option long_options[] = {
     {"backend", required_argument, NULL, 'b'},
     {"device", required_argument, NULL, 'd'},
+    {"ops", required_argument, NULL, 'o'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
 static const char help[] =
-    "Usage: dlbench verify --backend NAME [--device N]\n"
+    "Usage: dlbench verify --backend NAME [--device N] [--ops LIST]\n"
     "Runs small operators of every kind and compares each pass with a reference in double\n"
-    "precision. ERROR is the largest difference as a share of the array's largest value.\n";
+    "precision. ERROR is the largest difference as a share of the array's largest value.\n"
+    "  --ops LIST  only these kinds, with commas between them\n";
 
 /* A record: its kind and the numbers of its fields, in the order of the kind's row. */
 struct example {
@@ -193,10 +196,10 @@ struct tally {
 };
 
 static void print_one(const struct dlt_record *record, const struct type *type, const char *shown,
-                      const char *difference, const char *verdict)
+                      const char *algorithm, const char *difference, const char *verdict)
 {
-    printf("  %-28s %-15s %-8s %-36s %9s  %s\n", record->kind->name, dlt_pass_names[record->pass],
-           type->name, shown, difference, verdict);
+    printf("  %-28s %-15s %-8s %-36s %-22s %9s  %s\n", record->kind->name,
+           dlt_pass_names[record->pass], type->name, shown, algorithm, difference, verdict);
 }
 
 static void check_type(const struct bench_session *session, const struct dlt_record *record,
@@ -207,10 +210,12 @@ static void check_type(const struct bench_session *session, const struct dlt_rec
     double difference = 0;
     char text[16];
     bool right;
-    int status = bench_verify(session->backend, session->context, record, &difference, &error);
+    struct bench_choice choice;
+    int status =
+        bench_verify(session->backend, session->context, record, &difference, &choice, &error);
 
     if (status != BENCH_OK) {
-        print_one(record, type, shown, "-", error.text);
+        print_one(record, type, shown, "-", "-", error.text);
         *(status == BENCH_UNSUPPORTED ? &tally->missing : &tally->wrong) += 1;
         return;
     }
@@ -221,7 +226,8 @@ static void check_type(const struct bench_session *session, const struct dlt_rec
     if (!(difference <= tally->worst[at]))
         tally->worst[at] = difference;
     snprintf(text, sizeof text, "%.1e", difference);
-    print_one(record, type, shown, text, right ? "ok" : "WRONG");
+    print_one(record, type, shown, choice.algorithm[0] ? choice.algorithm : "-", text,
+              right ? "ok" : "WRONG");
 }
 
 static void check_one(const struct bench_session *session, const struct dlt_record *record,
@@ -237,12 +243,28 @@ static void check_one(const struct bench_session *session, const struct dlt_reco
     }
 }
 
-static void check_examples(const struct bench_session *session, struct tally *tally)
+/* Whether a kind is in a list; NULL: every one is. */
+static bool is_asked(const char *ops, const char *kind)
+{
+    size_t length = strlen(kind);
+
+    if (!ops)
+        return true;
+    for (const char *at = ops; (at = strstr(at, kind)) != NULL; at += length)
+        if ((at == ops || at[-1] == ',') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+static void check_examples(const struct bench_session *session, const char *ops,
+                           struct tally *tally)
 {
     for (size_t i = 0; i < EXAMPLES; i++) {
         const struct example *e = &examples[i];
         struct dlt_record record = dlt_record_make(dlt_record_kind_find(e->kind));
 
+        if (!is_asked(ops, e->kind))
+            continue;
         if (record.kind->dims > 0)
             record.u.spatial = e->s;
         else if (e->m.n > 0)
@@ -305,6 +327,7 @@ int dlbench_verify(int argc, char **argv)
     struct bench_session session;
     struct tally tally = {.wrong = 0};
     struct dlt_error error;
+    const char *ops = NULL;
     int64_t device = 0;
     char threads[32];
     int option;
@@ -318,6 +341,9 @@ int dlbench_verify(int argc, char **argv)
             if (!bench_option_count("verify", "device", optarg, 0, 1023, &device))
                 return BENCH_USAGE;
             break;
+        case 'o':
+            ops = optarg;
+            break;
         case 'h':
             fputs(help, stdout);
             return BENCH_DONE;
@@ -325,6 +351,8 @@ int dlbench_verify(int argc, char **argv)
             return BENCH_USAGE;
         }
     }
+    if (ops && bench_sampler_check_ops(ops, &error))
+        return bench_usage("verify", "--ops: %s", error.text);
     if (optind < argc)
         return bench_usage("verify", "\"%s\" is not an option", argv[optind]);
     if (!options.backend)
@@ -336,9 +364,11 @@ int dlbench_verify(int argc, char **argv)
     }
     printf("# dlbench %s, %s on %s%s\n", DLT_VERSION, session.software.backend, session.device.name,
            bench_threads_text(session.threads, threads));
-    printf("# %-28s %-15s %-8s %-36s %9s\n", "OPERATOR", "PASS", "TYPE", "CONFIGURATION", "ERROR");
-    check_examples(&session, &tally);
-    check_optimizers(&session, &tally);
+    printf("# %-28s %-15s %-8s %-36s %-22s %9s\n", "OPERATOR", "PASS", "TYPE", "CONFIGURATION",
+           "ALGORITHM", "ERROR");
+    check_examples(&session, ops, &tally);
+    if (is_asked(ops, "optimizer_update"))
+        check_optimizers(&session, &tally);
     print_tally(&tally);
     bench_session_close(&session);
     return tally.wrong ? BENCH_EXIT_FAILED : BENCH_DONE;

@@ -373,6 +373,9 @@ int bench_layer_copies(const struct bench_layer *layer, bool *cold)
 void bench_layer_choice(const struct bench_layer *layer, enum dlt_pass pass,
                         struct bench_choice *choice)
 {
+    /* All gradients at once are the passes one by one. */
+    if (pass == DLT_BACKWARD && !layer->program[pass].first)
+        pass = DLT_BACKWARD_DATA;
     *choice = layer->program[pass].choice;
 }
 

@@ -57,6 +57,16 @@ driver() {
     grep -Eq '^# [1-9][0-9]{3} results compared, 0 wrong' <<<"$output"
 }
 
+@test "cuDNN has engines for attention in one piece on an H100, and what they are asked is attention" {
+    [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
+    export LD_LIBRARY_PATH="$host/driver"
+    run --separate-stderr "$host/dlbench" verify --backend cuda13 --ops scaled_dot_product_attention
+    [ "$status" -eq 0 ]
+    # An engine for each way; float32 has none.
+    [ "$(grep -Ec ' (float16|bfloat16) .* cudnn_graph_[0-9]+ .* ok$' <<<"$output")" -eq 12 ]
+    [ "$(grep -Ec ' (float32|tf32) .* unfused .* ok$' <<<"$output")" -eq 12 ]
+}
+
 @test "a network with shared weights, broadcasting and attention learns on the host's device" {
     [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
     cat >tiny.json <<'JSON'
