@@ -4,20 +4,14 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 
 int bench_own(struct bench_owned *owned, void *object, void (*destroy)(void *),
               struct dlt_error *error)
 {
-    if (owned->count == owned->room) {
-        size_t room = owned->room ? 2 * owned->room : 256;
-        struct bench_owned_object *grown = reallocarray(owned->item, room, sizeof *grown);
-
-        if (!grown) {
-            destroy(object);
-            return dlt_fail_memory(error);
-        }
-        owned->item = grown;
-        owned->room = room;
+    if (dlt_grow(&owned->item, sizeof *owned->item, owned->count, 1, &owned->room)) {
+        destroy(object);
+        return dlt_fail_memory(error);
     }
     owned->item[owned->count++] = (struct bench_owned_object){object, destroy};
     return 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "predict/features.h"
 #include "predict/profile.h"
 
@@ -70,15 +71,8 @@ void bench_chooser_destroy(struct bench_chooser *chooser)
 int bench_chooser_add(struct bench_chooser *chooser, const struct dlt_record *record,
                       struct dlt_error *error)
 {
-    if (chooser->count == chooser->room) {
-        size_t room = chooser->room ? 2 * chooser->room : 256;
-        struct place *grown = reallocarray(chooser->place, room, sizeof *grown);
-
-        if (!grown)
-            return dlt_fail_memory(error);
-        chooser->place = grown;
-        chooser->room = room;
-    }
+    if (dlt_grow(&chooser->place, sizeof *chooser->place, chooser->count, 1, &chooser->room))
+        return dlt_fail_memory(error);
     locate(record, &chooser->place[chooser->count++]);
     return 0;
 }

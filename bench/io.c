@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "runner.h"
 #include "timer.h"
@@ -40,20 +41,11 @@ void bench_io_clear(struct bench_io_files *files)
 
 static int add_file(struct bench_io_files *files, const char *path, int64_t size)
 {
-    /* Room doubles at each power of two. */
-    if ((files->count & (files->count - 1)) == 0) {
-        size_t room = files->count ? 2 * files->count : 1;
-        char **names = reallocarray(files->path, room, sizeof *names);
-        int64_t *sizes = NULL;
+    size_t room = files->room;
 
-        if (names)
-            files->path = names;
-        if (names)
-            sizes = reallocarray(files->size, room, sizeof *sizes);
-        if (!sizes)
-            return -1;
-        files->size = sizes;
-    }
+    if (dlt_grow(&files->path, sizeof *files->path, files->count, 1, &room) ||
+        dlt_grow(&files->size, sizeof *files->size, files->count, 1, &files->room))
+        return -1;
     files->path[files->count] = strdup(path);
     if (!files->path[files->count])
         return -1;

@@ -20,7 +20,7 @@ extern const char *const bench_io_bypass_names[]; /* "direct", "dropped", "cache
 struct bench_io_files {
     char **path;
     int64_t *size;
-    size_t count;
+    size_t count, room;
     int64_t bytes; /* of all */
     bool folder;
 };

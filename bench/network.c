@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "network_build.h"
 
@@ -37,15 +38,8 @@ static bool same_shape(const struct bench_shape *a, const struct bench_shape *b)
 int bench_network_add_stage(struct bench_network *n, struct bench_layer *layer, bool data,
                             bool weight, struct dlt_error *error)
 {
-    if (n->stage_count == n->stage_room) {
-        size_t room = n->stage_room ? 2 * n->stage_room : 256;
-        struct bench_stage *grown = reallocarray(n->stage, room, sizeof *grown);
-
-        if (!grown)
-            return dlt_fail_memory(error);
-        n->stage = grown;
-        n->stage_room = room;
-    }
+    if (dlt_grow(&n->stage, sizeof *n->stage, n->stage_count, 1, &n->stage_room))
+        return dlt_fail_memory(error);
     n->stage[n->stage_count++] = (struct bench_stage){
         .layer = layer, .data_gradient = data, .weight_gradient = weight, .node = n->node};
     return BENCH_OK;

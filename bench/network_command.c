@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "command.h"
@@ -123,20 +124,15 @@ struct history {
 static int remember(struct history *history, const struct bench_step_times *times,
                     struct dlt_error *error)
 {
-    if (history->count == history->room) {
-        size_t room = history->room ? 2 * history->room : 1024;
-        double *grown = reallocarray(history->forward, 3 * room, sizeof *grown);
+    double **const array[] = {&history->forward, &history->backward, &history->step};
+    size_t room = history->room;
 
-        if (!grown)
+    for (int i = 0; i < 3; i++) {
+        room = history->room;
+        if (dlt_grow(array[i], sizeof **array[i], history->count, 1, &room))
             return dlt_fail_memory(error);
-        /* Three arrays in one block: the later ones move apart, the last first. */
-        memmove(grown + 2 * room, grown + 2 * history->room, history->count * sizeof *grown);
-        memmove(grown + room, grown + history->room, history->count * sizeof *grown);
-        history->forward = grown;
-        history->backward = grown + room;
-        history->step = grown + 2 * room;
-        history->room = room;
     }
+    history->room = room;
     history->forward[history->count] = times->forward_s;
     history->backward[history->count] = times->backward_s;
     history->step[history->count] = times->forward_s + times->backward_s + times->update_s;
@@ -297,6 +293,8 @@ static int run_job(const struct request *request, struct bench_session *session,
     }
     bench_network_destroy(network);
     free(history.forward);
+    free(history.backward);
+    free(history.step);
     return status;
 }
 

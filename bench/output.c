@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 
 struct bench_output {
     char *path;
@@ -47,15 +48,10 @@ static uint32_t *find_slot(const struct bench_output *output, const struct dlt_r
 
 static int grow(struct bench_output *output, struct dlt_error *error)
 {
-    size_t room = output->room ? 2 * output->room : 1024;
-    struct dlt_measurement *row = reallocarray(output->row, room, sizeof *row);
-
-    if (!row)
+    if (dlt_grow(&output->row, sizeof *output->row, output->count, 1, &output->room))
         return dlt_fail_memory(error);
-    output->row = row;
-    output->room = room;
     free(output->slot);
-    output->slots = 2 * room;
+    output->slots = 2 * output->room;
     output->slot = calloc(output->slots, sizeof *output->slot);
     if (!output->slot)
         return dlt_fail_memory(error);

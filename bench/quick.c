@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/paths.h"
 #include "measure/parse.h"
 #include "sampler_draw.h"
@@ -27,15 +28,8 @@ struct bench_quick {
 
 static struct item *add_item(struct bench_quick *quick)
 {
-    if (!quick->item || quick->count == quick->room) {
-        size_t room = quick->room ? 2 * quick->room : 64;
-        struct item *grown = reallocarray(quick->item, room, sizeof *grown);
-
-        if (!grown)
-            return NULL;
-        quick->item = grown;
-        quick->room = room;
-    }
+    if (dlt_grow(&quick->item, sizeof *quick->item, quick->count, 1, &quick->room))
+        return NULL;
     quick->item[quick->count] = (struct item){0};
     return &quick->item[quick->count++];
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "lower/lower.h"
 #include "random.h"
 #include "sampler_draw.h"
@@ -30,15 +31,9 @@ static int take_plan(struct bench_networks *networks, const struct dlt_plan *pla
     struct network *network;
     double macs = 1;
 
-    if (networks->count == networks->room) {
-        size_t room = networks->room ? 2 * networks->room : 16;
-        struct network *grown = reallocarray(networks->network, room, sizeof *grown);
-
-        if (!grown)
-            return -1;
-        networks->network = grown;
-        networks->room = room;
-    }
+    if (dlt_grow(&networks->network, sizeof *networks->network, networks->count, 1,
+                 &networks->room))
+        return -1;
     network = &networks->network[networks->count];
     *network = (struct network){0};
     network->record = calloc(plan->unit_count + 1, sizeof *network->record);

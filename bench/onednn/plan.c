@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "onednn.h"
 
 enum { MOST_LAYERS = 1 << 24 };
@@ -49,16 +50,9 @@ int bench_plan_add(struct bench_context *context, struct bench_buffer *buffer,
 {
     struct bench_plan *plan = &context->plan;
 
-    if (plan->count == plan->room) {
-        size_t room = plan->room ? 2 * plan->room : 256;
-        struct bench_buffer **grown = reallocarray(plan->buffer, room, sizeof(void *));
-
-        if (!grown) {
-            dlt_fail_memory(error);
-            return BENCH_NO_MEMORY;
-        }
-        plan->buffer = grown;
-        plan->room = room;
+    if (dlt_grow(&plan->buffer, sizeof *plan->buffer, plan->count, 1, &plan->room)) {
+        dlt_fail_memory(error);
+        return BENCH_NO_MEMORY;
     }
     plan->buffer[plan->count++] = buffer;
     return BENCH_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "predict/checksum.h"
 
@@ -112,22 +113,6 @@ static const char *take_entry(const char *at, struct dlt_entry_text *entry)
     return at;
 }
 
-/* Room for one more; false out of memory. */
-static bool add(struct dlt_entry_texts *found, const struct dlt_entry_text *entry)
-{
-    /* At powers of two. */
-    if ((found->count & (found->count - 1)) == 0) {
-        size_t room = found->count ? 2 * found->count : 1;
-        struct dlt_entry_text *larger = reallocarray(found->entry, room, sizeof *larger);
-
-        if (!larger)
-            return false;
-        found->entry = larger;
-    }
-    found->entry[found->count++] = *entry;
-    return true;
-}
-
 /* Says of each entry which one before it has the same rest. */
 static bool compare(struct dlt_entry_texts *found)
 {
@@ -169,13 +154,16 @@ bool dlt_entry_texts_find(const char *text, struct dlt_entry_texts *found)
 {
     const char *open = find_list(text), *at = open ? skip(open + 1) : NULL;
 
+    size_t room = 0;
+
     *found = (struct dlt_entry_texts){0};
     while (at && *at == '{') {
         struct dlt_entry_text entry = {0};
 
         at = take_entry(at, &entry);
-        if (!at || !add(found, &entry))
+        if (!at || dlt_grow(&found->entry, sizeof *found->entry, found->count, 1, &room))
             return false;
+        found->entry[found->count++] = entry;
         at = skip(at);
         if (*at == ',') {
             at = skip(at + 1);

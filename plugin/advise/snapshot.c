@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 static const char first_line[] = "dltime-snapshot\t2";
@@ -33,15 +34,8 @@ struct dlt_partition *dlt_snapshot_add(struct dlt_snapshot *snapshot)
 
     if (count >= DLT_PARTITIONS_MAX)
         return NULL;
-    /* Room is doubled whenever the count reaches a power of two. */
-    if ((count & (count - 1)) == 0) {
-        size_t room = count ? count * 2 : 1;
-        struct dlt_partition *larger = reallocarray(snapshot->partitions, room, sizeof *larger);
-
-        if (!larger)
-            return NULL;
-        snapshot->partitions = larger;
-    }
+    if (dlt_grow(&snapshot->partitions, sizeof *partition, count, 1, &snapshot->room))
+        return NULL;
     partition = &snapshot->partitions[snapshot->partition_count++];
     *partition =
         (struct dlt_partition){.listed = true, .default_time_s = NAN, .max_time_s = INFINITY};

@@ -51,7 +51,7 @@ struct dlt_snapshot {
     bool
         limits_enforced; /* associations and QOS may limit a job's time; by how much is not known */
     bool nodes_private;  /* PrivateData=nodes: do not ask */
-    size_t partition_count;
+    size_t partition_count, room;
     struct dlt_partition *partitions;
 };
 

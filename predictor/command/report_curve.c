@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "command/judge.h"
 #include "command/report.h"
@@ -78,15 +79,8 @@ static int learn(const struct part *part, struct dlt_profile **profile, struct d
 
 static struct report_curve_point *add_point(struct report_curve *curve)
 {
-    if (curve->count == curve->room) {
-        size_t room = curve->room ? 2 * curve->room : 32;
-        struct report_curve_point *larger = reallocarray(curve->point, room, sizeof *larger);
-
-        if (!larger)
-            return NULL;
-        curve->point = larger;
-        curve->room = room;
-    }
+    if (dlt_grow(&curve->point, sizeof *curve->point, curve->count, 1, &curve->room))
+        return NULL;
     return &curve->point[curve->count++];
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/json.h"
 
 struct scores {
@@ -89,15 +90,8 @@ int scores_add(struct scores *scores, const struct score_key *key, const struct 
     if (!g)
         return -1;
     place = dlt_random_place(&g->random, (size_t)g->sums.count, SCORE_POINTS);
-    if (place == g->room && place < SCORE_POINTS) {
-        size_t room = g->room ? 2 * g->room : 64;
-        struct score_point *larger = reallocarray(g->point, room, sizeof *g->point);
-
-        if (!larger)
-            return -1;
-        g->point = larger;
-        g->room = room;
-    }
+    if (place < SCORE_POINTS && dlt_grow(&g->point, sizeof *g->point, place, 1, &g->room))
+        return -1;
     add_up(&g->sums, point);
     if (place < SCORE_POINTS)
         g->point[place] = *point;

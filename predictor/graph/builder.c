@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "graph/expand.h"
 #include "graph/saved.h"
@@ -17,24 +18,10 @@ struct dlt_builder {
     size_t edges;
 };
 
-/* Makes room for `more` elements behind count. */
 static int grow(void *array, size_t element, size_t count, size_t more, size_t *room,
                 struct dlt_error *error)
 {
-    void **memory = array;
-    size_t wanted = *room ? *room : 64;
-    void *larger;
-
-    if (count + more <= *room)
-        return 0;
-    while (wanted < count + more)
-        wanted *= 2;
-    larger = reallocarray(*memory, wanted, element);
-    if (!larger)
-        return dlt_fail_memory(error);
-    *memory = larger;
-    *room = wanted;
-    return 0;
+    return dlt_grow(array, element, count, more, room) ? dlt_fail_memory(error) : 0;
 }
 
 struct dlt_builder *dlt_builder_create(const char *name, int64_t batch, int64_t seq)

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 const char dlt_account_format[] = "JobIDRaw,User,Partition,State,ElapsedRaw,End,Comment,SubmitLine";
@@ -22,15 +23,8 @@ struct list {
 
 static struct dlt_account *grow(struct list *list)
 {
-    if (list->count == list->room) {
-        size_t room = list->room ? 2 * list->room : 256;
-        struct dlt_account *larger = reallocarray(list->job, room, sizeof *larger);
-
-        if (!larger)
-            return NULL;
-        list->job = larger;
-        list->room = room;
-    }
+    if (dlt_grow(&list->job, sizeof *list->job, list->count, 1, &list->room))
+        return NULL;
     for (size_t f = 0; f < DLT_ACCOUNT_FIELDS; f++)
         list->job[list->count].field[f] = "";
     return &list->job[list->count];

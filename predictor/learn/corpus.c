@@ -7,21 +7,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "predict/checksum.h"
-
-/* Room for one more element; NULL out of memory. */
-static void *grown(void *array, size_t count, size_t *room, size_t element)
-{
-    size_t wanted = *room ? 2 * *room : 256;
-    void *larger;
-
-    if (count < *room)
-        return array;
-    larger = reallocarray(array, wanted, element);
-    if (larger)
-        *room = wanted;
-    return larger;
-}
 
 static bool same_software(const struct dlt_software *a, const struct dlt_software *b)
 {
@@ -95,7 +82,6 @@ static int make_room(struct dlt_corpus *c, struct dlt_corpus_section *s, struct 
 {
     size_t most = c->most_rows ? c->most_rows : DLT_SECTION_ROWS;
     size_t place = dlt_random_place(&s->random, s->read, most);
-    struct dlt_row *larger;
 
     *row = NULL;
     if (s->read++ >= most) {
@@ -105,10 +91,8 @@ static int make_room(struct dlt_corpus *c, struct dlt_corpus_section *s, struct 
             *row = &c->row[s->row[place]];
         return 0;
     }
-    larger = grown(c->row, c->row_count, &c->row_room, sizeof *c->row);
-    if (!larger)
+    if (dlt_grow(&c->row, sizeof *c->row, c->row_count, 1, &c->row_room))
         return -1;
-    c->row = larger;
     *row = &c->row[c->row_count++];
     return 0;
 }
@@ -155,23 +139,16 @@ static void put_in_order(struct dlt_corpus *c)
 
 static int add_run(struct dlt_corpus *c, const struct dlt_run *run)
 {
-    struct dlt_corpus_run *larger = grown(c->run, c->run_count, &c->run_room, sizeof *c->run);
-
-    if (!larger)
+    if (dlt_grow(&c->run, sizeof *c->run, c->run_count, 1, &c->run_room))
         return -1;
-    c->run = larger;
     c->run[c->run_count++] = (struct dlt_corpus_run){.run = *run, .source = c->source_count - 1};
     return 0;
 }
 
 static int add_looked_up(struct dlt_corpus *c, const struct dlt_measurement *m)
 {
-    struct dlt_looked_up *larger =
-        grown(c->looked_up, c->looked_up_count, &c->looked_up_room, sizeof *c->looked_up);
-
-    if (!larger)
+    if (dlt_grow(&c->looked_up, sizeof *c->looked_up, c->looked_up_count, 1, &c->looked_up_room))
         return -1;
-    c->looked_up = larger;
     c->looked_up[c->looked_up_count++] =
         (struct dlt_looked_up){.record = m->record,
                                .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,

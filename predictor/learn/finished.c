@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "learn/median.h"
 
@@ -19,15 +20,8 @@ static const double prior_users = 0.5;
 
 int dlt_finished_add(struct dlt_finished *finished, const struct dlt_finished_job *job)
 {
-    if (finished->count == finished->room) {
-        size_t room = finished->room ? 2 * finished->room : 256;
-        struct dlt_finished_job *larger = reallocarray(finished->job, room, sizeof *larger);
-
-        if (!larger)
-            return -1;
-        finished->job = larger;
-        finished->room = room;
-    }
+    if (dlt_grow(&finished->job, sizeof *finished->job, finished->count, 1, &finished->room))
+        return -1;
     finished->job[finished->count++] = *job;
     finished->order = DLT_FINISHED_UNSORTED;
     return 0;

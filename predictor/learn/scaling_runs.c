@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "device/catalogue.h"
 #include "lower/lower.h"
@@ -13,21 +14,11 @@
 
 static int make_room(struct dlt_scaling_table *table, struct dlt_error *error)
 {
-    size_t room = table->room ? 2 * table->room : 256;
-    struct dlt_run *run;
-    double *column;
+    size_t row = (table->columns + 1) * sizeof *table->column, room = table->room;
 
-    if (table->count < table->room)
-        return 0;
-    run = reallocarray(table->run, room, sizeof *run);
-    if (!run)
+    if (dlt_grow(&table->run, sizeof *table->run, table->count, 1, &room) ||
+        dlt_grow(&table->column, row, table->count, 1, &table->room))
         return dlt_fail_memory(error);
-    table->run = run;
-    column = reallocarray(table->column, room, (table->columns + 1) * sizeof *column);
-    if (!column)
-        return dlt_fail_memory(error);
-    table->column = column;
-    table->room = room;
     return 0;
 }
 

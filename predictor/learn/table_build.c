@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "learn/nnls.h"
 
 int dlt_table_rows_add(struct dlt_table_draft *draft, const struct dlt_record *record,
@@ -15,15 +16,8 @@ int dlt_table_rows_add(struct dlt_table_draft *draft, const struct dlt_record *r
 
     if (record->pass > DLT_BACKWARD || !dlt_table_shape_of(record, &row.shape))
         return 0;
-    if (draft->row_count == draft->row_room) {
-        size_t room = draft->row_room ? 2 * draft->row_room : 256;
-        struct dlt_table_row *larger = reallocarray(draft->row, room, sizeof *larger);
-
-        if (!larger)
-            return -1;
-        draft->row = larger;
-        draft->row_room = room;
-    }
+    if (dlt_grow(&draft->row, sizeof *draft->row, draft->row_count, 1, &draft->row_room))
+        return -1;
     draft->row[draft->row_count++] = row;
     return 0;
 }
@@ -181,8 +175,8 @@ static void fill_sample(const struct dlt_table_draft *draft, enum dlt_table_slot
 /* Mean squared error of shapes that follow from the others; of so many at most, evenly drawn. */
 static double left_out_error(const struct sample *s, const double *theta)
 {
-    enum { ASKED = 256 };
-    const double far = 40;
+    enum { ASKED = 128 };
+    const double far = 25;
     size_t step = s->count / ASKED + 1;
     double length[DLT_TABLE_AXES], errors = 0, asked = 0;
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -17,15 +18,9 @@ enum { FILE_LIMIT = 16 << 20, VERSION = 1 };
 
 int dlt_history_add(struct dlt_history *history, const struct dlt_correction *correction)
 {
-    if (history->count == history->room) {
-        size_t room = history->room ? 2 * history->room : 16;
-        struct dlt_correction *larger = reallocarray(history->correction, room, sizeof *larger);
-
-        if (!larger)
-            return -1;
-        history->correction = larger;
-        history->room = room;
-    }
+    if (dlt_grow(&history->correction, sizeof *history->correction, history->count, 1,
+                 &history->room))
+        return -1;
     history->correction[history->count++] = *correction;
     return 0;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "test.h"
 
@@ -238,9 +239,38 @@ static void what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept(void 
     assert_int_equal(rmdir(folder), 0);
 }
 
+static void an_array_grows_as_it_is_filled(void **state)
+{
+    struct {
+        short *item;
+        size_t count, room;
+    } list = {0};
+    size_t room = 16;
+    void *none = NULL;
+
+    (void)state;
+    for (short i = 0; i < 1000; i++) {
+        assert_int_equal(dlt_grow(&list.item, sizeof *list.item, list.count, 1, &list.room), 0);
+        list.item[list.count++] = i;
+    }
+    for (short i = 0; i < 1000; i++)
+        assert_int_equal(list.item[i], i);
+    assert_int_equal(list.room, 1024);
+    assert_int_equal(dlt_grow(&list.item, sizeof *list.item, list.count, 5000, &list.room), 0);
+    assert_int_equal(list.room, 8192);
+    free(list.item);
+    /* More than there are addresses: nothing changes. */
+    assert_int_equal(dlt_grow(&none, 8, SIZE_MAX - 3, 4, &room), -1);
+    assert_int_equal(dlt_grow(&none, 8, SIZE_MAX / 2, 8, &room), -1);
+    assert_int_equal(dlt_grow(&none, 1024, SIZE_MAX / 8, 1, &room), -1);
+    assert_null(none);
+    assert_int_equal(room, 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_array_grows_as_it_is_filled),
         cmocka_unit_test(durations_are_read_as_slurm_and_people_write_them),
         cmocka_unit_test(durations_are_printed_as_slurm_prints_them_rounded_up),
         cmocka_unit_test(counts_and_sizes_have_three_digits_and_a_unit),
