@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file of runs."""
+import fcntl
 import json
 import os
 import shutil
@@ -103,7 +104,15 @@ class Runs:
 
     def __init__(self, path, about):
         """Takes a file that is there only if its runs are of the same device and framework."""
-        self.file = open(path, "a+b")
+        self.path = path
+        self.file = open(path, "a+b", buffering=0)
+        try:
+            fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.file.close()
+            raise Failure(f"{path}: is being written by another program") from None
+        except OSError:
+            pass  # a file system without locks
         try:
             self.begin(path, about)
         except Failure:
@@ -121,9 +130,15 @@ class Runs:
         end_last_line(path, self.file)
 
     def write(self, row):
-        self.file.write(json.dumps(row).encode() + b"\n")
-        self.file.flush()
-        os.fsync(self.file.fileno())
+        """Whole or not at all: of a row that does not fit on the disk nothing stays."""
+        line, before = json.dumps(row).encode() + b"\n", os.fstat(self.file.fileno()).st_size
+        try:
+            while line:
+                line = line[self.file.write(line):]
+            os.fsync(self.file.fileno())
+        except OSError as failure:
+            self.file.truncate(before)
+            raise Failure(f"{self.path}: cannot be written: {failure.strerror}") from None
 
     def __enter__(self):
         return self
