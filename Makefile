@@ -389,13 +389,22 @@ $(BUILD)/tests/sampling_choose: $(BUILD)/obj/tests/accuracy/sampling_choose.o $(
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -ldl -lpthread $(LIB_LIBS)
 
+# Worlds of known errors for tests/accuracy/limits; rows beside what a profile says for recommend.
+$(BUILD)/tests/spread $(BUILD)/tests/row_times: $(BUILD)/tests/%: $(BUILD)/obj/tests/accuracy/%.o \
+		$(LEARN_OBJ) $(LIB_OBJ)
+	@mkdir -p $(@D)
+	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LEARN_LIBS) $(LIB_LIBS)
+
 bench: all $(BENCH_PROGRAMS)
 	BUILD=$(abspath $(BUILD)) tests/bench/run
 
-accuracy: all
+accuracy: all $(BUILD)/tests/spread $(BUILD)/tests/row_times
 	BUILD=$(abspath $(BUILD)) tests/accuracy/run
 	BUILD=$(abspath $(BUILD)) tests/accuracy/general
 	BUILD=$(abspath $(BUILD)) tests/accuracy/steps
+	BUILD=$(abspath $(BUILD)) tests/accuracy/scaling
+	BUILD=$(abspath $(BUILD)) tests/accuracy/limits
+	BUILD=$(abspath $(BUILD)) tests/accuracy/recommend
 
 # What is installed, for install and uninstall: MODE:FILE:TARGET.
 into = $(foreach f,$(3),$(1):$(f):$(2)/$(notdir $(f)))

@@ -10,10 +10,14 @@
 /* What is fitted, as logs; the corner as the log of what it is above 1. */
 enum { FACTOR, BACKWARD, DISPATCH, CONSTANT, CORNER, ALLOCATE, FITTED };
 
-/* How far the logs may lie from the priors: the factor is well known from operators, the host's
- * cost of a kernel to a factor of two or three, a constant and the corner hardly at all. */
-static const double prior_sigma[FITTED] = {[FACTOR] = 0.25, [BACKWARD] = 0.15, [DISPATCH] = 0.8,
-                                           [CONSTANT] = 2,  [CORNER] = 1,      [ALLOCATE] = 1};
+/* How far the logs may lie from the priors: the factor is well known from operators, the corner
+ * hardly at all. */
+static const double prior_sigma[FITTED] = {[FACTOR] = 0.25,
+                                           [BACKWARD] = 0.15,
+                                           [DISPATCH] = DLT_SIGMA_DISPATCH,
+                                           [CONSTANT] = DLT_SIGMA_CONSTANT,
+                                           [CORNER] = 1,
+                                           [ALLOCATE] = 1};
 
 /* A session of TensorFlow took tens of milliseconds to begin, or none to speak of. */
 static const double session_sigma = 2.5;
@@ -373,6 +377,7 @@ static void fill_spread(const struct spread *s, int networks, int devices,
                         struct dlt_step_parameters *p)
 {
     const double between_devices = 0.15; /* of a device that no run was seen on */
+    const double factor = prior_sigma[FACTOR];
     double network = p->network_sigma * p->network_sigma;
     double run = p->run_sigma * p->run_sigma;
 
@@ -380,9 +385,9 @@ static void fill_spread(const struct spread *s, int networks, int devices,
     network = (prior_networks * network + s->network) / (prior_networks + s->networks);
     p->network_sigma = sqrt(network);
     p->run_sigma = sqrt(run);
-    /* What is left of the device's and software's common error once `networks` have voted on it,
-     * and the difference between two devices of one kind, some 3 %. */
-    p->bias_sigma = hypot(0.03, sqrt(network / (networks + 1)));
+    /* What is left of the device's and software's common error once `networks` have voted on it
+     * beside the factor's prior, and the difference between two devices of one kind, some 3 %. */
+    p->bias_sigma = hypot(0.03, sqrt(network / (networks + network / (factor * factor))));
     if (devices > 1)
         p->bias_sigma = sqrt((prior_devices * between_devices * between_devices + s->device) /
                              (prior_devices + s->devices));

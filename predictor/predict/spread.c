@@ -17,6 +17,19 @@ static double freedom_of(const double variance[], const double freedom[], size_t
     return squares > 0 ? fmax(sum * sum / squares, 4) : 4;
 }
 
+/* What is not known of the host, where it rules the time: its prior, to which each network adds
+ * what it tells, were it ruled as much. Never more than one network's variance over their number,
+ * as of any parameter in a line through so many points. */
+static double host_variance(const struct dlt_step_sum *sum, const struct dlt_step_parameters *p)
+{
+    double sigma, share = dlt_step_host_share(sum, p, &sigma);
+    double prior = share * sigma * share * sigma;
+
+    if (!(prior > 0) || !(p->networks > 0))
+        return prior;
+    return 1 / (1 / prior + p->networks / (p->network_sigma * p->network_sigma));
+}
+
 void dlt_spread_fill(struct dlt_estimate *e, const struct dlt_step_sum *sum,
                      const struct dlt_step_parameters *p)
 {
@@ -24,8 +37,10 @@ void dlt_spread_fill(struct dlt_estimate *e, const struct dlt_step_sum *sum,
     const double rest_sigma = 0.5;
     /* Units' own spreads come from many measurements; what defaults stand for, from a few cases. */
     const double many = 30, few = 4;
-    const double variance[] = {p->bias_sigma * p->bias_sigma, p->network_sigma * p->network_sigma,
-                               p->run_sigma * p->run_sigma, sum->sigma * sum->sigma};
+    const double host = host_variance(sum, p);
+    const double variance[] = {p->bias_sigma * p->bias_sigma + host,
+                               p->network_sigma * p->network_sigma, p->run_sigma * p->run_sigma,
+                               sum->sigma * sum->sigma};
     const double freedom[] = {few + (p->devices > 1 ? p->devices : p->networks) - 1,
                               few + p->networks - 1, few + p->runs - 1, many};
     const double ring_sigma = e->nodes > 1 ? DLT_SIGMA_NODES : DLT_SIGMA_DEVICES;

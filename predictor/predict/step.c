@@ -203,6 +203,22 @@ void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parame
     times->allocate_s = p->allocate_s * sum->kept_bytes;
 }
 
+double dlt_step_host_share(const struct dlt_step_sum *sum, const struct dlt_step_parameters *p,
+                           double *sigma)
+{
+    double device =
+        p->device_factor * (sum->forward_s + p->backward_factor * sum->backward_s + sum->update_s);
+    double dispatch =
+        p->dispatch_s * (sum->forward_kernels + sum->backward_kernels + sum->update_kernels);
+    double host = p->constant_s + dispatch, corner = sum->host_computes ? 1 : p->corner;
+
+    *sigma = 0;
+    if (!(host > 0) || !(device + host > 0))
+        return 0;
+    *sigma = hypot(DLT_SIGMA_DISPATCH * dispatch, DLT_SIGMA_CONSTANT * p->constant_s) / host;
+    return 1 / (1 + pow(device / host, corner));
+}
+
 struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool host_computes)
 {
     static const double dispatch_s[DLT_FRAMEWORKS] = {[DLT_PYTORCH] = 8e-6,

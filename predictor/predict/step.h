@@ -53,4 +53,16 @@ void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parame
  */
 struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool host_computes);
 
+/* How far the logs of dispatch and constant may lie from those defaults: a kernel's cost is known
+ * to a factor of two or three, a constant hardly at all. */
+#define DLT_SIGMA_DISPATCH 0.8
+#define DLT_SIGMA_CONSTANT 2.0
+
+/*
+ * The share of a step's time that the host rules, d ln t / d ln host: 0 behind a busy device, 1
+ * where the device waits. *sigma: of the log of the host's time, before any run was seen.
+ */
+double dlt_step_host_share(const struct dlt_step_sum *sum,
+                           const struct dlt_step_parameters *parameters, double *sigma);
+
 #endif
