@@ -169,6 +169,15 @@ static double cost(void *context, const double *point)
     return isfinite(error) ? error : INFINITY;
 }
 
+/* A factor that is 1 in every row tells nothing of its exponent: none. */
+static bool varies(const struct fit *f, size_t extrinsic)
+{
+    for (size_t r = 0; r < f->rows; r++)
+        if (fabs(f->log_extrinsic[r * DLT_FACTORS + extrinsic]) > 0)
+            return true;
+    return false;
+}
+
 static int fit_rows(struct fit *f, uint64_t stream, struct dlt_generic *model)
 {
     double low[2 * DLT_FACTORS], high[2 * DLT_FACTORS], best[2 * DLT_FACTORS], linear[COLUMNS];
@@ -183,8 +192,8 @@ static int fit_rows(struct fit *f, uint64_t stream, struct dlt_generic *model)
         high[i] = f->settings->time_known ? 1 : p_high;
     }
     for (size_t j = 0; j < f->extrinsics; j++) {
-        low[f->intrinsics + j] = q_low;
-        high[f->intrinsics + j] = q_high;
+        low[f->intrinsics + j] = varies(f, j) ? q_low : 0;
+        high[f->intrinsics + j] = varies(f, j) ? q_high : 0;
     }
     if (isnan(dlt_evolve(&settings, cost, f, best)))
         return -1;

@@ -178,6 +178,27 @@ static void what_cannot_be_fitted_is_refused(void **state)
     assert_string_equal(error.text, "a factor or the time of a run is not above 0");
 }
 
+/* Without a penalty any exponent of 1 would do. */
+static void a_factor_that_is_one_everywhere_has_no_exponent(void **state)
+{
+    struct dlt_generic_settings settings = {.penalty = DLT_PENALTY_L1, .weight = 0, .seed = 3};
+    struct dlt_generic model;
+    struct dlt_generic_data data;
+    struct dlt_error error;
+    struct table t;
+
+    (void)state;
+    fill(&t, 0);
+    for (int r = 0; r < ROWS; r++) {
+        t.extrinsic[r][1] = 1;
+        t.seconds[r] = truth(t.intrinsic[r], t.extrinsic[r]);
+    }
+    data = data_of(&t);
+    assert_int_equal(dlt_generic_fit(&data, &settings, &model, NULL, NULL, &error), 0);
+    assert_near(model.q[1], 0, 0);
+    assert_near(model.q[0], 0.12, 0.01);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +209,7 @@ int main(void)
         cmocka_unit_test(on_one_device_a_known_time_stays_what_it_is),
         cmocka_unit_test(a_strong_penalty_leaves_no_effect_of_devices),
         cmocka_unit_test(what_cannot_be_fitted_is_refused),
+        cmocka_unit_test(a_factor_that_is_one_everywhere_has_no_exponent),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
