@@ -102,6 +102,21 @@ examples() {
     examples dltime-torch-export.1 dltime-torch-run.1
 }
 
+# Its submissions run in tests/slurm/decisions.bats.
+@test "commands of the user's guide run" {
+    for PYTHON in /usr/bin/python3 python3 ''; do
+        "$PYTHON" -c 'import torch' 2>/dev/null && break
+    done
+    export PYTHON
+    "$source_dir/tests/examples" "$source_dir/docs/user.md" | grep -v 'sbatch ' >script
+    (($(wc -l <script) > 20))
+    if [[ ! $PYTHON ]]; then
+        echo "# no Python here has torch: the guide's export is left out" >&3
+        sed -i '/torch-export\|net\.onnx/d' script
+    fi
+    bash -euxo pipefail script || { cat script && return 1; }
+}
+
 @test "every manual has examples, and a test runs them" {
     local page tested
     tested=$(cat "$source_dir"/tests/cli/manuals.bats "$source_dir"/tests/slurm/*.bats)

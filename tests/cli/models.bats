@@ -48,6 +48,15 @@ tacotron2 28193153
 TABLE
 }
 
+@test "shipped networks say of their training what dltime-model(5) says" {
+    jq -rs 'map(.training // {} | if .epochs or .steps then "epochs"
+            elif .samples and .batch then "\(.samples)" elif .batch then "batch" else "nothing" end)
+        | group_by(.) | map("\(.[0]) \(length)") | .[]' "$ROOT"/etc/models/*.json | sort >said
+    printf '%s\n' '117266 1' '1281167 43' '50000 1' '60000 1' 'batch 21' 'nothing 1' | sort | diff - said
+    tr '\n' ' ' <"$ROOT/man/dltime-model.5" | grep -q \
+        "1281167, which is ImageNet's, 43 of them, lenet5 60000, resnet8 50000, ssd300 117266\."
+}
+
 @test "at least 45 networks, each of which is priced" {
     "$dltime" models --json >models.json
     [ "$(jq '.models | length' models.json)" -ge 45 ]

@@ -190,7 +190,7 @@ setup() { plugin_setup; }
     [[ $output == *"found no Slurm configuration; set SLURM_CONF"* ]]
 }
 
-@test "examples of spank_dltime(8), dltime.conf(5) and dltime-snapshot(8) run" {
+@test "examples of spank_dltime(8), dltime.conf(5), dltime-snapshot(8) and the user's guide run" {
     examples() {
         local page
         for page in "$@"; do
@@ -206,4 +206,10 @@ setup() { plugin_setup; }
     examples dltime.conf.5
     grep -q -- '--time=.* would do (v100)' said || { cat said && return 1; }
     examples spank_dltime.8 dltime-snapshot.8
+    "$source_dir/tests/examples" "$source_dir/docs/user.md" | grep 'sbatch ' |
+        sed 's/sbatch/& --hold/' >script
+    (($(wc -l <script) >= 2))
+    cp "$source_dir/etc/examples/train.sh" .
+    bash -euxo pipefail script >said 2>&1 || { cat said && return 1; }
+    (($(grep -c 'dltime: resnet50: 25.6 M parameters' said) >= 2)) || { cat said && return 1; }
 }
