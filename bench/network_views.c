@@ -30,7 +30,7 @@ int bench_network_permute(struct bench_network *n, const struct bench_shape *sha
                           struct dlt_error *error)
 {
     struct bench_map map = {.shape = {.rank = shape->rank}};
-    int64_t strides[BENCH_RANK];
+    int64_t strides[BENCH_RANK] = {0};
 
     bench_strides(shape, strides);
     for (int d = 0; d < shape->rank; d++) {
@@ -45,7 +45,7 @@ int bench_network_expand(struct bench_network *n, const struct bench_shape *from
                          struct dlt_error *error)
 {
     struct bench_map map = {.shape = *to};
-    int64_t strides[BENCH_RANK];
+    int64_t strides[BENCH_RANK] = {0};
 
     bench_strides(from, strides);
     for (int d = 0; d < from->rank; d++)

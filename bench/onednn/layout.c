@@ -106,7 +106,7 @@ int bench_md_rank(bench_md md)
     return rank;
 }
 
-/* One of the descriptor's lists. */
+/* One of the descriptor's lists; NULL where it has none of these. */
 static const int64_t *list_of(bench_md md, int what)
 {
     const dnnl_dims_t *list = NULL;
@@ -116,9 +116,18 @@ static const int64_t *list_of(bench_md md, int what)
     return &(*list)[0];
 }
 
+/* What every descriptor has. */
+static const int64_t *sizes_of(bench_md md, int what)
+{
+    static const dnnl_dims_t none;
+    const int64_t *list = list_of(md, what);
+
+    return list ? list : none;
+}
+
 const int64_t *bench_md_dims(bench_md md)
 {
-    return list_of(md, dnnl_query_dims);
+    return sizes_of(md, dnnl_query_dims);
 }
 
 dnnl_data_type_t bench_md_type(bench_md md)
@@ -151,7 +160,7 @@ bool bench_md_equal(bench_md a, bench_md b)
 
 bool bench_md_padded(bench_md md)
 {
-    const int64_t *padded = list_of(md, dnnl_query_padded_dims), *dims = bench_md_dims(md);
+    const int64_t *padded = sizes_of(md, dnnl_query_padded_dims), *dims = bench_md_dims(md);
 
     for (int d = 0; d < bench_md_rank(md); d++)
         if (padded[d] != dims[d])
@@ -161,7 +170,7 @@ bool bench_md_padded(bench_md md)
 
 bool bench_md_dense(bench_md md)
 {
-    const int64_t *padded = list_of(md, dnnl_query_padded_dims);
+    const int64_t *padded = sizes_of(md, dnnl_query_padded_dims);
     size_t count = dnnl_data_type_size(bench_md_type(md));
 
     for (int d = 0; d < bench_md_rank(md); d++)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/known.h"
 #include "onednn.h"
 
 uint64_t bench_random(struct bench_context *context)
@@ -91,7 +92,7 @@ int bench_buffer_place(struct bench_buffer *buffer, struct dlt_error *error)
 
     if (root->data)
         return BENCH_OK;
-    root->data = calloc((size_t)root->copies, sizeof *root->data);
+    root->data = DLT_KEPT(calloc((size_t)root->copies, sizeof *root->data));
     if (!root->data) {
         dlt_fail_memory(error);
         return BENCH_NO_MEMORY;

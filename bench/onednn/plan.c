@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/known.h"
 #include "onednn.h"
 
 enum { MOST_LAYERS = 1 << 24 };
@@ -179,7 +180,7 @@ static int give_memory(struct bench_context *context, struct item *items, size_t
     for (size_t i = 0; i < count; i++) {
         struct bench_buffer *buffer = items[i].buffer;
 
-        buffer->data = calloc(1, sizeof *buffer->data);
+        buffer->data = DLT_KEPT(calloc(1, sizeof *buffer->data));
         if (!buffer->data) {
             dlt_fail_memory(error);
             return BENCH_NO_MEMORY;

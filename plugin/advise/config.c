@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/known.h"
 #include "base/paths.h"
 #include "base/setting.h"
 #include "base/text.h"
@@ -103,7 +104,7 @@ static int make_partitions(const struct dlt_config_source *source, size_t count)
 
     free(config->partitions);
     config->partition_count = 0;
-    config->partitions = calloc(count + 1, sizeof *config->partitions);
+    config->partitions = DLT_KEPT(calloc(count + 1, sizeof *config->partitions));
     return config->partitions ? 0 : dlt_fail_memory(source->error);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/known.h"
 #include "base/paths.h"
 #include "base/setting.h"
 #include "base/text.h"
@@ -305,7 +306,7 @@ static const char *find_path(const struct dlt_config_source *source, const char 
 static const char *keep_path(const struct dlt_config_source *source, const char *name,
                              const char *path)
 {
-    struct named_path *made = make_path(source, name, path);
+    struct named_path *made = DLT_KEPT(make_path(source, name, path));
 
     if (made && made->path && tsearch(made, &source->config->paths, compare_paths))
         return made->path;

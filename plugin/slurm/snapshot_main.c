@@ -4,6 +4,7 @@
  * One for each Slurm release, so that dltime itself depends on none. Where there is no snapshot to
  * print it prints one sentence that says why, and exits with 1.
  */
+#include <errno.h>
 #include <slurm/slurm.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,15 @@ static void say_why(void)
         fputs("found no Slurm configuration; set SLURM_CONF to the path of slurm.conf", stdout);
 }
 
+/* The exit status: 1 with a sentence where the output could not be written. */
+static int finish(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    fprintf(stderr, "dltime-snapshot: standard output: %s\n", strerror(errno));
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     struct dlt_snapshot *snapshot;
@@ -35,7 +45,7 @@ int main(int argc, char **argv)
             printf("dltime-snapshot %s (Slurm %d.%02d)\n", DLT_VERSION,
                    SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
                    SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER));
-            return 0;
+            return finish();
         } else {
             fputs("Usage: dltime-snapshot [--partitions] | --version\n", stderr);
             return 2;
@@ -51,5 +61,5 @@ int main(int argc, char **argv)
     }
     result = dlt_snapshot_write(stdout, snapshot);
     dlt_snapshot_destroy(snapshot);
-    return result ? 1 : 0;
+    return finish() || result ? 1 : 0;
 }

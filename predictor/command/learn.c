@@ -16,6 +16,7 @@
 #include "../../plugin/advise/child.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/known.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "command/resubmit.h"
@@ -237,7 +238,7 @@ static int write_users(struct dlt_finished *finished, const struct dlt_history *
 
     *users = 0;
     for (size_t i = 0; i < finished->count && result == 0; i++)
-        if (!(name[i] = strdup(finished->job[i].user)))
+        if (!(name[i] = DLT_KEPT(strdup(finished->job[i].user))))
             result = dlt_fail_memory(error);
     if (result == 0 && finished->count > 0)
         qsort(name, finished->count, sizeof *name, by_text);

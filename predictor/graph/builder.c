@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/known.h"
 #include "base/text.h"
 #include "graph/expand.h"
 #include "graph/saved.h"
@@ -200,8 +201,8 @@ int dlt_builder_add(struct dlt_builder *b, const struct dlt_builder_node *node,
                            .weights_of = (int)g->node_count,
                            .whole = node->op,
                            .first = (int)g->node_count,
-                           .name = strdup(node->name),
-                           .input = malloc((node->input_count + 1) * sizeof *n->input)};
+                           .name = DLT_KEPT(strdup(node->name)),
+                           .input = DLT_KEPT(malloc((node->input_count + 1) * sizeof *n->input))};
     if (!n->name || !n->input) {
         free(n->name);
         free(n->input);
@@ -253,7 +254,7 @@ void dlt_builder_note(struct dlt_builder *b, const char *format, ...)
     vsnprintf(text.text, sizeof text.text, format, args);
     va_end(args);
     dlt_text_printable(text.text);
-    g->note[g->note_count] = strdup(text.text);
+    g->note[g->note_count] = DLT_KEPT(strdup(text.text));
     if (g->note[g->note_count])
         g->note_count++;
 }

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/known.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "graph/alias.h"
@@ -83,7 +84,7 @@ static size_t shipped_names(const char *folder, char *names[], size_t most)
     while (stream && count < most && (entry = readdir(stream))) {
         if (!ends_in(entry->d_name, ".json"))
             continue;
-        names[count] = strndup(entry->d_name, strlen(entry->d_name) - strlen(".json"));
+        names[count] = DLT_KEPT(strndup(entry->d_name, strlen(entry->d_name) - strlen(".json")));
         if (names[count])
             count++;
     }

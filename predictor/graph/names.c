@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/known.h"
+
 static size_t hash_text(const char *text)
 {
     size_t hash = 1469598103934665603ULL; /* FNV-1a */
@@ -49,7 +51,7 @@ int dlt_names_add(struct dlt_names *names, const char *text, int tensor, int nod
     slot = locate(names, text, hash);
     if (slot->text)
         return 0;
-    slot->text = strdup(text);
+    slot->text = DLT_KEPT(strdup(text));
     if (!slot->text)
         return -1;
     slot->hash = hash;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/known.h"
 #include "base/text.h"
 #include "graph/training.h"
 
@@ -239,6 +240,7 @@ static void clear_rival(struct dlt_training *training, const struct key *key)
             if (strcmp(exclusive[i].name[k], key->name) != 0)
                 continue;
             rival = find_key(exclusive[i].name[1 - k]);
+            DLT_KNOWN(rival);
             if (rival->type == KEY_COUNT)
                 *(int64_t *)(void *)((char *)training + rival->offset) = 0;
             else

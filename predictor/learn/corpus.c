@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/known.h"
 #include "predict/checksum.h"
 
 static bool same_software(const struct dlt_software *a, const struct dlt_software *b)
@@ -69,7 +70,7 @@ static int index_rows(const struct dlt_corpus *c, struct dlt_corpus_section *s, 
 {
     size_t count = 0;
 
-    s->row = calloc(most, sizeof *s->row);
+    s->row = DLT_KEPT(calloc(most, sizeof *s->row));
     for (size_t r = 0; s->row && r < c->row_count && count < most; r++)
         if (is_of(s, &c->row[r]))
             s->row[count++] = (uint32_t)r;
@@ -188,6 +189,7 @@ static int digest_file(struct dlt_source *source, struct dlt_error *error)
 {
     char block[65536];
     size_t got;
+    int failed, saved;
     FILE *file = fopen(source->path, "rbe");
 
     if (!file)
@@ -196,8 +198,10 @@ static int digest_file(struct dlt_source *source, struct dlt_error *error)
         source->digest = dlt_checksum(block, got, source->digest);
         source->size += got;
     }
+    failed = ferror(file);
+    saved = errno;
     fclose(file);
-    return 0;
+    return failed ? dlt_fail(error, "%s: %s", source->path, strerror(saved)) : 0;
 }
 
 int dlt_corpus_add(struct dlt_corpus *c, const char *path, struct dlt_error *error)
@@ -213,7 +217,8 @@ int dlt_corpus_add(struct dlt_corpus *c, const char *path, struct dlt_error *err
     if (dlt_measure_open(path, &reader, error))
         return -1;
     source = &c->source[c->source_count++];
-    *source = (struct dlt_source){.header = *dlt_measure_header(reader), .path = strdup(path)};
+    *source =
+        (struct dlt_source){.header = *dlt_measure_header(reader), .path = DLT_KEPT(strdup(path))};
     if (!source->path)
         dlt_fail_memory(error);
     else

@@ -209,7 +209,7 @@ static int try_out(struct dlt_build *b, struct ensemble *e, const struct dlt_row
 {
     struct dlt_section section = dlt_build_section(b);
     size_t width = b->model.inputs;
-    float *x = malloc((rows->count * width + 1) * sizeof *x);
+    float *x = calloc(rows->count * width + 1, sizeof *x);
     int16_t *grid = NULL;
     int result = -1;
 

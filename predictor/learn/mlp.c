@@ -28,7 +28,7 @@ static int pass_create(struct pass *p, const struct dlt_network *n, size_t batch
     DLT_KNOWN(n->layers > 0);
     for (int l = 0; l <= n->layers; l++)
         total += 3 * batch * (size_t)n->width[l];
-    p->memory = calloc(total, sizeof *p->memory);
+    p->memory = DLT_KEPT(calloc(total, sizeof *p->memory));
     if (!p->memory)
         return -1;
     for (int l = 0; l <= n->layers; l++) {

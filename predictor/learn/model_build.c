@@ -199,7 +199,7 @@ int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
                      bool (*wanted)(const char *name), float **x, float **y)
 {
     struct dlt_section section = dlt_build_section(b);
-    double *cost = malloc((rows->count + 1) * sizeof *cost);
+    double *cost = calloc(rows->count + 1, sizeof *cost);
 
     *x = *y = NULL;
     if (!cost)
@@ -207,8 +207,8 @@ int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
     for (size_t r = 0; r < rows->count; r++)
         cost[r] = dlt_section_cost(&section, &rows->row[r]->record);
     choose_inputs(b, rows, cost, wanted);
-    *x = malloc((rows->count * b->model.inputs + 1) * sizeof **x);
-    *y = malloc((rows->count + 1) * sizeof **y);
+    *x = calloc(rows->count * b->model.inputs + 1, sizeof **x);
+    *y = calloc(rows->count + 1, sizeof **y);
     if (!*x || !*y) {
         free(cost);
         free(*x);
