@@ -1,91 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is set, suggested and said, for each combination that matters. */
-#include <string.h>
-
-#include "../../plugin/advise/policy.h"
-#include "test.h"
-
-static const double hour = 3600, day = 86400;
-
-/* Three partitions as in the design: v100 is Slurm's default. */
-struct cluster {
-    struct dlt_config config;
-    struct dlt_request request;
-    struct dlt_modes modes;
-    struct dlt_candidate candidate[3];
-    struct dlt_decision decision;
-};
-
-enum { A100, V100, P100 };
-
-static struct dlt_candidate partition(const char *name, double job_s, double upper_s)
-{
-    return (struct dlt_candidate){
-        .partition = name,
-        .device = name,
-        .gpu = true,
-        .up = true,
-        .default_time_s = NAN,
-        .max_time_s = 7 * day,
-        .placement = {.devices = 2, .nodes = 1},
-        .step_s = job_s / 1000,
-        .epoch_s = job_s / 90,
-        .job_s = job_s,
-        .low_s = 0.9 * job_s,
-        .high_s = 1.1 * job_s,
-        .upper_s = upper_s,
-        .basis = DLT_BASIS_MEASURED,
-        .fits = DLT_FITS_YES,
-        .memory_bytes = 31e9,
-        .device_memory_bytes = 40e9,
-    };
-}
-
-static int set_up(void **state)
-{
-    static struct cluster cluster;
-
-    dlt_config_init(&cluster.config);
-    cluster.config.grain_s = 600;
-    dlt_request_init(&cluster.request);
-    cluster.modes = (struct dlt_modes){DLT_TIME_SET, DLT_PARTITION_SUGGEST, false};
-    cluster.candidate[A100] = partition("a100", 14 * hour, 16 * hour + 1);
-    cluster.candidate[V100] = partition("v100", 32 * hour, 37 * hour);
-    cluster.candidate[P100] = partition("p100", 60 * hour, 70 * hour);
-    cluster.candidate[V100].is_default = true;
-    *state = &cluster;
-    return 0;
-}
-
-static void decide(struct cluster *cluster)
-{
-    dlt_decide(&cluster->config, &cluster->request, &cluster->modes, cluster->candidate, 3,
-               &cluster->decision);
-}
-
-static void want_partitions(struct cluster *cluster, const char *list)
-{
-    strcpy(cluster->request.partitions, list);
-}
-
-/* Whether a sentence has the text in it. */
-static bool says(const struct cluster *cluster, const char *text)
-{
-    for (size_t i = 0; i < cluster->decision.line_count; i++) {
-        if (strstr(cluster->decision.line[i].text, text))
-            return true;
-    }
-    return false;
-}
-
-static bool warns(const struct cluster *cluster)
-{
-    for (size_t i = 0; i < cluster->decision.line_count; i++) {
-        if (cluster->decision.line[i].warning)
-            return true;
-    }
-    return false;
-}
+/* What is set, suggested and said, for each combination that matters; which partition is named or
+ * chosen is in test_advise_partition.c. */
+#include "policy.h"
 
 static void sets_the_upper_quantile_of_the_default_partition(void **state)
 {
@@ -97,15 +13,6 @@ static void sets_the_upper_quantile_of_the_default_partition(void **state)
     assert_int_equal(cluster->decision.slowest, V100);
     assert_true(says(cluster, "time limit set to 1-13:00:00 (v100)"));
     assert_false(warns(cluster));
-}
-
-static void names_the_better_partition_with_the_difference(void **state)
-{
-    struct cluster *cluster = *state;
-
-    decide(cluster);
-    assert_int_equal(cluster->decision.better, A100);
-    assert_true(says(cluster, "on a100 it would run 18 h 0 min less: -p a100"));
 }
 
 static void rounds_up_to_the_grain(void **state)
@@ -315,174 +222,6 @@ static void memory_warns_and_never_refuses(void **state)
     assert_true(says(cluster, "smaller batch"));
 }
 
-static void a_partition_without_room_is_not_recommended(void **state)
-{
-    struct cluster *cluster = *state;
-
-    cluster->candidate[A100].fits = DLT_FITS_NO;
-    decide(cluster);
-    assert_int_equal(cluster->decision.better, DLT_NOWHERE);
-    cluster->candidate[A100].fits = DLT_FITS_TIGHT;
-    decide(cluster);
-    assert_int_equal(cluster->decision.better, A100);
-    cluster->candidate[A100].up = false;
-    decide(cluster);
-    assert_int_equal(cluster->decision.better, DLT_NOWHERE);
-}
-
-static void a_small_difference_is_not_worth_a_word(void **state)
-{
-    struct cluster *cluster = *state;
-
-    cluster->candidate[A100].job_s = 30 * hour; /* 6 % less; better_by is 10 % */
-    decide(cluster);
-    assert_int_equal(cluster->decision.better, DLT_NOWHERE);
-}
-
-static void auto_chooses_the_shortest_run_if_no_partition_is_given(void **state)
-{
-    struct cluster *cluster = *state;
-
-    cluster->modes.partition = DLT_PARTITION_AUTO;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, A100);
-    assert_true(cluster->candidate[A100].landing);
-    assert_false(cluster->candidate[V100].landing);
-    assert_near(cluster->decision.limit_s, 16 * hour + 600, 0);
-    assert_true(says(cluster, "partition set to a100"));
-
-    want_partitions(cluster, "p100");
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, DLT_NOWHERE);
-    assert_near(cluster->decision.limit_s, 70 * hour, 0);
-}
-
-/* Prices so that the slowest is the cheapest: 14 h, 32 h, 60 h on two devices. */
-static void cost_takes_the_cheapest_run(void **state)
-{
-    struct cluster *cluster = *state;
-
-    cluster->modes.partition = DLT_PARTITION_AUTO_COST;
-    cluster->candidate[A100].price = 10;
-    cluster->candidate[V100].price = 2;
-    cluster->candidate[P100].price = 1;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, P100);
-    assert_true(says(cluster, "partition set to p100: the cheapest run, 120"));
-    assert_near(cluster->decision.limit_s, 70 * hour, 0);
-    /* Without a price it cannot be the cheapest. */
-    cluster->candidate[P100].price = NAN;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, V100);
-    /* The site's objective stands in where the user names none. */
-    cluster->modes.partition = DLT_PARTITION_AUTO;
-    cluster->config.objective = DLT_OBJECTIVE_COST;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, V100);
-}
-
-static void finish_takes_start_and_run_together(void **state)
-{
-    struct cluster *cluster = *state;
-
-    cluster->modes.partition = DLT_PARTITION_AUTO_FINISH;
-    cluster->candidate[A100].start_s = 20 * hour;
-    cluster->candidate[V100].start_s = 1 * hour;
-    cluster->candidate[P100].start_s = 0;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, DLT_NOWHERE);
-    assert_true(warns(cluster));
-    cluster->config.ask_start = true;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, V100);
-    assert_true(says(cluster, "in about 1 d 9 h"));
-    /* Nobody answered in time. */
-    for (int i = 0; i < 3; i++)
-        cluster->candidate[i].start_s = NAN;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, DLT_NOWHERE);
-    assert_true(warns(cluster));
-}
-
-static void the_shortlist_has_three_of_the_shortest_runs(void **state)
-{
-    struct cluster *cluster = *state;
-    struct dlt_candidate many[5];
-    size_t index[DLT_SHORTLIST];
-
-    for (int i = 0; i < 3; i++)
-        many[i] = cluster->candidate[i];
-    many[3] = partition("h100", 5 * hour, 6 * hour);
-    many[4] = partition("k80", 100 * hour, 120 * hour);
-    assert_int_equal(dlt_shortlist(&cluster->config, &cluster->request, many, 5, index), 3);
-    assert_int_equal(index[0], 3);
-    assert_int_equal(index[1], A100);
-    assert_int_equal(index[2], V100);
-    many[3].up = false;
-    many[A100].access = DLT_ACCESS_UNSURE;
-    assert_int_equal(dlt_shortlist(&cluster->config, &cluster->request, many, 5, index), 3);
-    assert_int_equal(index[0], V100);
-    assert_int_equal(dlt_shortlist(&cluster->config, &cluster->request, many, 0, index), 0);
-}
-
-static void a_partition_of_mixed_nodes_counts_by_its_slowest_kind(void **state)
-{
-    struct cluster *cluster = *state;
-
-    /* One partition, a100 and p100 side by side. */
-    cluster->candidate[A100] = partition("mixed", 14 * hour, 16 * hour);
-    cluster->candidate[V100] = partition("mixed", 60 * hour, 70 * hour);
-    cluster->candidate[P100] = partition("v100", 32 * hour, 37 * hour);
-    cluster->candidate[P100].is_default = true;
-    decide(cluster);
-    assert_int_equal(cluster->decision.better, DLT_NOWHERE);
-    cluster->modes.partition = DLT_PARTITION_AUTO;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, P100);
-    cluster->candidate[V100].job_s = 20 * hour;
-    decide(cluster);
-    assert_int_equal(cluster->decision.chosen, V100);
-}
-
-/* What keeps another partition from being named and from being chosen. */
-static void nobody_is_sent_where_he_may_not_go(void **state)
-{
-    static const struct {
-        enum dlt_access access;
-        const char *bound;
-        bool named, chosen;
-    } cases[] = {
-        {DLT_ACCESS_OPEN, NULL, true, true},
-        {DLT_ACCESS_UNSURE, NULL, true, false},
-        {DLT_ACCESS_CLOSED, NULL, false, false},
-        {DLT_ACCESS_OPEN, "--nodelist", false, false},
-    };
-    struct cluster *cluster = *state;
-
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cluster->candidate[A100].access = cases[i].access;
-        cluster->request.bound = cases[i].bound;
-        cluster->modes.partition = DLT_PARTITION_SUGGEST;
-        decide(cluster);
-        assert_int_equal(cluster->decision.better, cases[i].named ? A100 : DLT_NOWHERE);
-        assert_int_equal(cluster->decision.action, DLT_SET);
-        cluster->modes.partition = DLT_PARTITION_AUTO;
-        decide(cluster);
-        assert_int_equal(cluster->decision.chosen == A100, cases[i].chosen);
-    }
-}
-
-static void a_job_that_goes_elsewhere_is_only_warned(void **state)
-{
-    struct cluster *cluster = *state;
-
-    cluster->request.elsewhere = "--clusters";
-    decide(cluster);
-    assert_int_equal(cluster->decision.action, DLT_LEAVE);
-    assert_int_equal(cluster->decision.line_count, 1);
-    assert_true(says(cluster, "nothing is set, because --clusters is given"));
-}
-
 static void the_mends_have_figures(void **state)
 {
     struct cluster *cluster = *state;
@@ -599,13 +338,10 @@ static void differences_are_written_in_the_two_units_that_matter(void **state)
     assert_string_equal(dlt_text_difference(buffer, 150), "2 min");
 }
 
-#define CASE(function) cmocka_unit_test_setup(function, set_up)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(sets_the_upper_quantile_of_the_default_partition),
-        CASE(names_the_better_partition_with_the_difference),
         CASE(rounds_up_to_the_grain),
         CASE(rounding_stops_at_the_partitions_maximum),
         CASE(takes_the_slowest_of_several_partitions),
@@ -623,15 +359,6 @@ int main(void)
         CASE(an_unknown_account_limit_only_suggests),
         CASE(options_that_fix_the_time_otherwise_are_respected),
         CASE(memory_warns_and_never_refuses),
-        CASE(a_partition_without_room_is_not_recommended),
-        CASE(a_small_difference_is_not_worth_a_word),
-        CASE(auto_chooses_the_shortest_run_if_no_partition_is_given),
-        CASE(cost_takes_the_cheapest_run),
-        CASE(finish_takes_start_and_run_together),
-        CASE(the_shortlist_has_three_of_the_shortest_runs),
-        CASE(a_partition_of_mixed_nodes_counts_by_its_slowest_kind),
-        CASE(nobody_is_sent_where_he_may_not_go),
-        CASE(a_job_that_goes_elsewhere_is_only_warned),
         CASE(the_mends_have_figures),
         CASE(the_whole_table),
         CASE(an_unknown_length_leaves_the_limit_and_says_what_is_missing),
