@@ -249,10 +249,11 @@ endif
 # with a dlbench that finds no other backend.
 HOST_CUDA := $(BUILD)-host
 ifeq ($(CUDA_VERSION)$(if $(CUDNN_INCLUDE),,x)$(if $(CUDNN_LIB),,x)$(if $(shell command -v $(CXX)),,x),13)
-cuda-tests: $(HOST_CUDA)/backend_cuda13.so $(HOST_CUDA)/dlbench $(HOST_CUDA)/driver/libcuda.so.1
-$(HOST_CUDA)/driver/libcuda.so.1: tests/cuda/host_driver.c
+cuda-tests: $(HOST_CUDA)/backend_cuda13.so $(HOST_CUDA)/dlbench \
+	$(patsubst tests/cuda/driver/%.c,$(HOST_CUDA)/driver/%.so.1,$(wildcard tests/cuda/driver/*.c))
+$(HOST_CUDA)/driver/%.so.1: tests/cuda/driver/%.c
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libcuda.so.1 -o $@ $<
+	$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,$(@F) -o $@ $<
 $(HOST_CUDA)/host_kernels.o: tests/cuda/host_kernels.cpp bench/cuda/kernels.cu $(KERNEL_HEADERS)
 	@mkdir -p $(@D)
 	$(CXX) -O1 -g -fPIC -Wall -Wno-unknown-pragmas -Ibench/cuda -c -o $@ $<
@@ -261,8 +262,7 @@ $(HOST_CUDA)/%.o: tests/cuda/%.c bench/cuda/half.h
 	$(CC) $(ALL_CFLAGS) -Ibench/cuda -isystem $(CUDA_HOME)/include -isystem $(CUDNN_INCLUDE) \
 		-c -o $@ $<
 $(HOST_CUDA)/libhost.so: $(HOST_CUDA)/host_kernels.o \
-		$(patsubst tests/cuda/%.c,$(HOST_CUDA)/%.o, \
-		$(filter-out %/host_driver.c,$(wildcard tests/cuda/*.c)))
+		$(patsubst tests/cuda/%.c,$(HOST_CUDA)/%.o,$(wildcard tests/cuda/*.c))
 	$(CC) -shared -o $@ $^ -L$(CUDA_LIB) -l:libcublasLt.so.13 -L$(CUDNN_LIB) -l:libcudnn.so.9 \
 		-ldl -lm -Wl,-rpath,$(CUDA_LIB) -Wl,-rpath,$(CUDNN_LIB)
 $(HOST_CUDA)/backend_cuda13.so: $(CUDA_SOURCES:%.c=$(BUILD)/cuda13/%.o) $(BUILD)/cuda13/images.o \

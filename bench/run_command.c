@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
@@ -136,11 +137,15 @@ static void set_limits(struct request *request, const struct dlt_measure_header 
 
 static void describe(const struct bench_session *session, struct dlt_measure_header *header)
 {
+    char state[160] = "";
+
     memset(header, 0, sizeof *header);
     header->device = session->device;
     header->software = session->software;
-    snprintf(header->source, sizeof header->source, "dlbench %s (%s)", DLT_VERSION,
-             dlt_version_commit());
+    if (session->backend->state)
+        session->backend->state(session->context, state, sizeof state);
+    snprintf(header->source, sizeof header->source, "dlbench %s (%s)%s%s", DLT_VERSION,
+             dlt_version_commit(), *state ? "; " : "", state);
 }
 
 static void print_table(const struct request *request, const struct bench_runner *runner,
@@ -266,6 +271,14 @@ static int measure(struct request *request, struct bench_runner *runner, double 
     if (status == 0)
         report(request, runner, &header, bench_now() - start_s);
     bench_quick_destroy(quick);
+    if (status == 0 && bench_output_count(runner->output) == 0)
+        return bench_signals_seen()
+                   ? dlt_fail(error, "interrupted before the first measurement")
+                   : dlt_fail(error,
+                              "nothing was measured: of %llu samples %zu were skipped for memory, "
+                              "%zu for time, %zu without an implementation, and %zu failed",
+                              (unsigned long long)runner->done, runner->no_memory, runner->slow,
+                              runner->unsupported, runner->failed);
     return status;
 }
 

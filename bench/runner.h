@@ -17,7 +17,7 @@ struct bench_runner {
     struct bench_output *output;
     struct bench_progress *progress;
     double clock_hz;   /* of the device, where the CPU's own cannot be read */
-    double deadline_s; /* on the monotonic clock; INFINITY: none */
+    double deadline_s; /* on the monotonic clock, for all but the first row; INFINITY: none */
     uint64_t samples;
     const struct bench_quick *quick; /* the telling configurations first; NULL: none */
     double quick_s;                  /* time for them; 0: as much as they take */
@@ -26,6 +26,7 @@ struct bench_runner {
 
     /* Counted here. */
     uint64_t done;                               /* samples, those of an earlier run included */
+    int late;                                    /* samples that were begun after the deadline */
     size_t no_memory, unsupported, slow, failed; /* samples or passes that gave no row */
     char failure[768];                           /* the last failed one's sentence */
 };

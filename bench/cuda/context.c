@@ -240,6 +240,11 @@ static void circumstances(struct bench_context *context, struct bench_circumstan
     bench_nvml_read(context->nvml, now);
 }
 
+static void state(struct bench_context *context, char *text, size_t size)
+{
+    bench_nvml_state(context->nvml, text, size);
+}
+
 extern const struct dlbench_backend dlbench_backend;
 const struct dlbench_backend dlbench_backend = {
     .version = DLBENCH_BACKEND_VERSION,
@@ -269,4 +274,5 @@ const struct dlbench_backend dlbench_backend = {
     .choice = bench_layer_choice,
     .map_create = bench_map_create,
     .parameter_create = bench_parameter_create,
+    .state = state,
 };

@@ -123,6 +123,8 @@ int bench_cublas(cublasStatus_t status, const char *what, struct dlt_error *erro
 struct bench_nvml *bench_nvml_open(const char *bus_id);
 void bench_nvml_close(struct bench_nvml *nvml);
 void bench_nvml_read(struct bench_nvml *nvml, struct bench_circumstances *now);
+/* ECC, MIG, MPS, processes and what holds the clocks, as "ECC on, MIG off, 1 process". */
+void bench_nvml_state(struct bench_nvml *nvml, char *text, size_t size);
 /* Lines "    name: value" about ECC, MIG, MPS, clocks and other processes. */
 void bench_nvml_print(struct bench_nvml *nvml, FILE *stream);
 

@@ -6,7 +6,9 @@
  * those of NVML's API reference.
  */
 #include <dlfcn.h>
+#include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cuda.h"
 
@@ -151,6 +153,46 @@ void bench_nvml_read(struct bench_nvml *nvml, struct bench_circumstances *now)
             now->disturbed = true;
     if (count_processes(nvml->processes, nvml->device) > 1)
         now->disturbed = true;
+}
+
+__attribute__((format(printf, 3, 4))) static void append(char *text, size_t size,
+                                                         const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+
+    if (used > 0 && used + 2 < size) {
+        memcpy(text + used, ", ", 3);
+        used += 2;
+    }
+    va_start(arguments, format);
+    (void)vsnprintf(text + used, size - used, format, arguments);
+    va_end(arguments);
+}
+
+void bench_nvml_state(struct bench_nvml *nvml, char *text, size_t size)
+{
+    unsigned now, pending;
+    unsigned long long bits;
+    int processes, clients;
+
+    *text = '\0';
+    if (!nvml)
+        return;
+    if (nvml->ecc && nvml->ecc(nvml->device, &now, &pending) == NVML_SUCCESS)
+        append(text, size, "ECC %s", now ? "on" : "off");
+    if (nvml->mig && nvml->mig(nvml->device, &now, &pending) == NVML_SUCCESS)
+        append(text, size, "MIG %s", now ? "on" : "off");
+    clients = count_processes(nvml->mps_processes, nvml->device);
+    if (clients > 0)
+        append(text, size, "%d MPS client%s", clients, clients == 1 ? "" : "s");
+    processes = count_processes(nvml->processes, nvml->device);
+    if (processes >= 0)
+        append(text, size, "%d process%s", processes, processes == 1 ? "" : "es");
+    bits = throttled_by(nvml);
+    for (int i = 0; i < REASONS; i++)
+        if (reasons[i].disturbs && (bits & reasons[i].bit))
+            append(text, size, "clocks held by %s", reasons[i].name);
 }
 
 static void print_clocks(const struct bench_nvml *nvml, FILE *stream)

@@ -67,6 +67,25 @@ driver() {
     [ "$(grep -Ec ' (float32|tf32) .* unfused .* ok$' <<<"$output")" -eq 12 ]
 }
 
+@test "a row holds what the driver's management library says, and one of a shared device is marked" {
+    [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
+    export LD_LIBRARY_PATH="$host/driver"
+    options=(run --backend cuda13 --ops max_pool1d --samples 1 --quiet --output)
+    "$host/dlbench" "${options[@]}" alone.jsonl
+    [[ "$(head -n 1 alone.jsonl)" == *'; ECC on, 1 process"'* ]]
+    [[ "$(tail -n 1 alone.jsonl)" == *'"clock_mhz":1234,"temperature_c":61,"power_w":345.6'* ]]
+    HOST_NVML_PROCESSES=2 "$host/dlbench" "${options[@]}" shared.jsonl
+    [[ "$(head -n 1 shared.jsonl)" == *'; ECC on, 2 processes"'* ]]
+    HOST_NVML_THROTTLE=0x40 "$host/dlbench" "${options[@]}" hot.jsonl
+    [[ "$(head -n 1 hot.jsonl)" == *', clocks held by thermal (hardware)"'* ]]
+    # The power cap holds every busy device's clocks.
+    HOST_NVML_THROTTLE=0x4 "$host/dlbench" "${options[@]}" capped.jsonl
+    [[ "$(head -n 1 capped.jsonl)" == *'; ECC on, 1 process"'* ]]
+    for file in shared hot; do
+        [ "$(grep -c '"op"' $file.jsonl)" -eq "$(grep -c '"disturbed":true' $file.jsonl)" ]
+    done
+}
+
 @test "a network with shared weights, broadcasting and attention learns on the host's device" {
     [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
     cat >tiny.json <<'JSON'

@@ -46,6 +46,12 @@ configurations() {
     [ "$(awk '{ if (length > longest) longest = length } END { print longest }' <<<"$output")" -le 100 ]
 }
 
+@test "a time budget of a second gives a file, however busy the machine is" {
+    "$dlbench" run --backend onednn --ops dense --output out.jsonl --time-budget 1s --quiet
+    check_measurements out.jsonl
+    [ "$(wc -l <out.jsonl)" -ge 2 ]
+}
+
 @test "the same seed draws the same samples, another seed others" {
     options=(run --backend onednn --ops dense,softmax --samples 8 --quiet)
     "$dlbench" "${options[@]}" --output a.jsonl --seed 5
