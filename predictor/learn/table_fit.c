@@ -10,8 +10,9 @@
 /* Unknowns: the convolutions' factor of two passes, then the terms of three parts. */
 enum { FACTORS = 2, UNKNOWNS = FACTORS + DLT_TABLE_PARTS * DLT_TABLE_TERMS, FOLDS = 5 };
 
-/* Ridge, in units of a case's squared relative error: the factors lean towards 1, terms to 0. */
-static const double ridge = 1e-3;
+/* Ridge, in units of a case's squared relative error: the factors lean towards 1, terms to 0, and
+ * products, of which most CNNs have few, firmly towards the rate of the convolutions. */
+static const double ridge = 1e-3, ridge_products = 0.1;
 
 /* A case with the sums that its network gives. */
 struct sums {
@@ -75,6 +76,21 @@ static void add_case(struct equations *e, const struct dlt_table_case *c, const 
         add_equation(e, a, c->step_s, weight);
 }
 
+/* What an unknown leans towards, and how firmly. */
+static double prior_of(const struct dlt_file_table *head, int unknown, double *firmly)
+{
+    int part = (unknown - FACTORS) / DLT_TABLE_TERMS, term = (unknown - FACTORS) % DLT_TABLE_TERMS;
+
+    *firmly = ridge;
+    if (unknown < FACTORS)
+        return 1;
+    if (term != DLT_TERM_PRODUCTS || part == DLT_PART_UPDATE)
+        return 0;
+    *firmly = ridge_products;
+    return head->cost[part == DLT_PART_FORWARD ? DLT_TABLE_FORWARD : DLT_TABLE_BACKWARD]
+                     [DLT_COST_MACS];
+}
+
 /* The unknowns of the cases but one network's (-1: all). Returns -1 out of memory. */
 static int fit(const struct problem *p, int without, struct dlt_file_table *head)
 {
@@ -95,10 +111,13 @@ static int fit(const struct problem *p, int without, struct dlt_file_table *head
     for (int i = 0; i < UNKNOWNS * UNKNOWNS; i++)
         e->gram[i] *= scale[i / UNKNOWNS] * scale[i % UNKNOWNS] / cases;
     for (int i = 0; i < UNKNOWNS; i++) {
+        double firmly, prior = prior_of(head, i, &firmly);
+
         e->right[i] *= scale[i] / cases;
-        e->gram[i * UNKNOWNS + i] += scale[i] > 0 ? ridge : 0;
-        if (i < FACTORS && scale[i] > 0)
-            e->right[i] += ridge / scale[i];
+        if (!(scale[i] > 0))
+            continue;
+        e->gram[i * UNKNOWNS + i] += firmly;
+        e->right[i] += firmly * prior / scale[i];
     }
     if (dlt_nnls(e->gram, e->right, UNKNOWNS, x) == 0) {
         for (int i = 0; i < FACTORS; i++)

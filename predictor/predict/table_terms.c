@@ -8,10 +8,10 @@ enum {
     CONSTANT,
     KERNELS,      /* of everything but convolutions */
     CONVOLUTIONS, /* their kernels */
+    POOL,         /* elements of all windows */
     NORM,         /* bytes, up to PRODUCTS */
-    POOL,
-    LIGHT, /* activations and arithmetic of an instruction or two */
-    HEAVY, /* activations with a power in them */
+    LIGHT,        /* activations and arithmetic of an instruction or two */
+    HEAVY,        /* activations with a power in them */
     DROPOUT,
     MOVE,
     OTHER,
@@ -24,13 +24,14 @@ enum {
     LAST
 };
 _Static_assert((int)LAST == (int)DLT_TABLE_TERMS, "one coefficient for each term");
+_Static_assert((int)PRODUCTS == (int)DLT_TERM_PRODUCTS, "learning knows this one");
 
 const char *const dlt_table_term_names[DLT_TABLE_TERMS] = {
     [CONSTANT] = "constant",
     [KERNELS] = "kernels",
     [CONVOLUTIONS] = "convolutions",
     [NORM] = "norm bytes",
-    [POOL] = "pool bytes",
+    [POOL] = "pool windows",
     [LIGHT] = "light bytes",
     [HEAVY] = "heavy bytes",
     [DROPOUT] = "dropout bytes",
@@ -107,7 +108,7 @@ static void add_unit(const struct dlt_record *record, double kernels, double *te
         term[PRODUCTS] += work.macs;
         term[PRODUCT_WEIGHTS] += work.weights;
     } else {
-        term[class] += work.bytes;
+        term[class] += class == POOL ? work.flops : work.bytes;
     }
 }
 

@@ -10,6 +10,7 @@ the system takes to hand it out anew depends on all that the process holds, not 
 import contextlib
 import ctypes
 import statistics
+import sys
 
 import torch
 
@@ -193,6 +194,7 @@ def time_convolutions(item, batch, layouts, settings, write):
         time_rounds(made, settings, precision)
     for one in made:
         for row in rows_of(one, settings, precision):
+            row["network"] = item["spec"].split(",")[0]
             write(row)
     return len(made)
 
@@ -206,8 +208,8 @@ def keep_memory():
         mallopt(mmap_max, 0)
 
 
-def run_convolutions(item, settings, write, report):
-    if item["callable"]:
+def run_convolutions(item, settings, write):
+    if item["callable"]:  # a table is of what dltime itself finds in the network
         raise Failure(f"{item['callable']}: --convolutions takes a SPEC, not MODULE:CALLABLE")
     keep_memory()
     layouts = layouts_of(item, settings)
@@ -218,6 +220,6 @@ def run_convolutions(item, settings, write, report):
             if not is_memory(error):
                 raise Failure(f"{item['spec']}, batch {batch}: {str(error).splitlines()[0]}"
                               ) from None
-            report(f"{item['spec']}: batch {batch} does not fit")
+            print(f"{item['spec']}: batch {batch} does not fit", file=sys.stderr)
             return
-        report(f"{item['spec']:32} batch {batch:4}  {count:4} convolutions")
+        print(f"{item['spec']:32} batch {batch:4}  {count:4} convolutions", file=sys.stderr)
