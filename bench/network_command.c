@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/median.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "command.h"
@@ -140,20 +141,6 @@ static int remember(struct history *history, const struct bench_step_times *time
     return 0;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Sorts. */
-static double median(double *value, size_t count)
-{
-    qsort(value, count, sizeof *value, ascending);
-    return 0.5 * (value[(count - 1) / 2] + value[count / 2]);
-}
-
 static double deviation(const double *value, size_t count)
 {
     double mean = 0, squares = 0;
@@ -232,9 +219,9 @@ static void fill_run(const struct bench_session *session, const struct dlt_model
     run->batch = batch;
     run->sequence = model->training.seq;
     run->std_s = deviation(history->step, history->count);
-    run->forward_s = median(history->forward, history->count);
-    run->backward_s = median(history->backward, history->count);
-    run->step_s = median(history->step, history->count);
+    run->forward_s = dlt_median(history->forward, history->count);
+    run->backward_s = dlt_median(history->backward, history->count);
+    run->step_s = dlt_median(history->step, history->count);
     run->throughput = (double)batch / run->step_s;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/median.h"
 #include "base/text.h"
 
 struct line {
@@ -25,13 +26,6 @@ struct summary {
     void (*take)(void *context, const struct summary *summary, const struct line *line);
     void *context;
 };
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Of sorted values. */
 static double median(const double *value, size_t count)
@@ -151,8 +145,8 @@ static void take_line(const struct summary *summary, const struct dlt_record_kin
     }
     if (line.count == 0)
         return;
-    qsort(line.seconds, line.count, sizeof *line.seconds, ascending);
-    qsort(line.spread, line.count, sizeof *line.spread, ascending);
+    dlt_sort_values(line.seconds, line.count);
+    dlt_sort_values(line.spread, line.count);
     summary->take(summary->context, summary, &line);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "base/text.h"
 #include "command/report.h"
 
@@ -130,13 +131,6 @@ static struct extent extent_of(const struct scores *scores, bool network, bool b
     return e;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Of sorted values, by linear interpolation. */
 static double quantile(const double *sorted, size_t count, double q)
 {
@@ -180,8 +174,8 @@ static bool write_band(FILE *script, const struct scores *scores, bool network,
         if (count < LEAST)
             continue;
         some = true;
-        qsort(below, count, sizeof *below, ascending);
-        qsort(above, count, sizeof *above, ascending);
+        dlt_sort_values(below, count);
+        dlt_sort_values(above, count);
         fprintf(script, "%.6g %.6g %.6g\n", middle, middle * quantile(below, count, 0.5),
                 middle * quantile(above, count, 0.5));
     }
@@ -286,7 +280,7 @@ static bool fill_range(const struct report *report, const struct score_group *gr
         return false;
     for (size_t i = 0; i < group->count; i++)
         ratio[i] = group->point[i].predicted / group->point[i].seen;
-    qsort(ratio, group->count, sizeof *ratio, ascending);
+    dlt_sort_values(ratio, group->count);
     range->low = quantile(ratio, group->count, 0.05);
     range->q1 = quantile(ratio, group->count, 0.25);
     range->middle = quantile(ratio, group->count, 0.5);

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/grow.h"
+#include "base/median.h"
 #include "base/text.h"
-#include "learn/median.h"
 
 /* Jobs against which the prior counts: run-to-run noise of about 15 % against predictions that are
  * wrong by about 25 %, (0.15 / 0.25)^2. Five jobs leave a fifteenth of a bias. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "learn/model_build.h"
 #include "learn/nnls.h"
 
@@ -152,20 +153,13 @@ static double by_rates(const struct dlt_rates *rates, const struct dlt_record *r
     return work.flops / rates->flops_s + work.bytes / rates->bytes_s;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median of what was measured beyond the floor over by_rates. ratio: room for one of each row. */
 static double usual_ratio(const struct dlt_rows *rows, double *ratio)
 {
     for (size_t r = 0; r < rows->count; r++)
         ratio[r] = fmax(rows->row[r]->seconds - rows->rates.floor_s, 0) /
                    by_rates(&rows->rates, &rows->row[r]->record);
-    qsort(ratio, rows->count, sizeof *ratio, ascending);
+    dlt_sort_values(ratio, rows->count);
     return ratio[rows->count / 2];
 }
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/median.h"
 #include "base/text.h"
-#include "learn/median.h"
 #include "learn/nnls.h"
 #include "learn/parallel.h"
 

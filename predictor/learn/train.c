@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/median.h"
 #include "base/text.h"
 #include "learn/fit_section.h"
 #include "learn/general.h"
@@ -38,20 +39,13 @@ static int compare_rows(const void *a, const void *b)
     return keys ? keys : (x > y) - (x < y);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* The value that 2 % of the count values exceed; 0 where they are too few to hold one that kept the
  * device busy. Sorts. */
 static double nearly_largest(double *value, size_t count)
 {
     const size_t least = 8;
 
-    qsort(value, count, sizeof *value, ascending);
+    dlt_sort_values(value, count);
     return count < least ? 0 : value[(count - 1) - (count - 1) / 50];
 }
 

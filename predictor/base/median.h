@@ -1,6 +1,6 @@
 /* median.h - the middle of a few numbers. */
-#ifndef DLT_LEARN_MEDIAN_H
-#define DLT_LEARN_MEDIAN_H
+#ifndef DLT_BASE_MEDIAN_H
+#define DLT_BASE_MEDIAN_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "learn/median.h"
+#include "base/median.h"
 
 #include <math.h>
 #include <stdlib.h>
