@@ -362,6 +362,8 @@ int dlbench_verify(int argc, char **argv)
         bench_session_close(&session);
         return bench_fail("verify", &error);
     }
+    /* Whatever ends it, the lines so far are there. */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     printf("# dlbench %s, %s on %s%s\n", DLT_VERSION, session.software.backend, session.device.name,
            bench_threads_text(session.threads, threads));
     printf("# %-28s %-15s %-8s %-36s %-22s %9s\n", "OPERATOR", "PASS", "TYPE", "CONFIGURATION",
