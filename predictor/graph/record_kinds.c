@@ -190,8 +190,9 @@ const struct dlt_record_kind *dlt_record_kind_at(size_t index)
 
 const struct dlt_record_kind *dlt_record_kind_find(const char *name)
 {
+    /* Asked for with each node of a graph. */
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0)
+        if (kinds[i].name[0] == name[0] && strcmp(kinds[i].name, name) == 0)
             return &kinds[i];
     return NULL;
 }

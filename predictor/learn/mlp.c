@@ -10,7 +10,7 @@
 #include "learn/random.h"
 
 #if defined __GNUC__ && !defined __clang__
-#pragma GCC optimize("O3")
+#pragma GCC optimize("O3", "no-trapping-math") /* as network.c */
 #endif
 
 /* Activations and gradients of one batch. z and d: batch x width of each layer. */
