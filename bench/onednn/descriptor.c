@@ -212,11 +212,6 @@ static const struct {
     [DLT_ABS] = {dnnl_eltwise_abs, 0, 0, 0},
 };
 
-bool bench_eltwise_known(enum dlt_function function)
-{
-    return eltwise[function].algorithm != 0;
-}
-
 bool bench_eltwise_keeps_output(enum dlt_function function)
 {
     return eltwise[function].keeps_output != 0;

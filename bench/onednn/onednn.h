@@ -266,8 +266,7 @@ int bench_pd_layer_norm(struct bench_context *context, enum dlt_pass pass, bench
 int bench_pd_softmax(struct bench_context *context, enum dlt_pass pass, bool logarithm,
                      bench_md data, int axis, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd,
                      struct dlt_error *error);
-/* Whether oneDNN has the function, and whether its derivative is taken from the output. */
-bool bench_eltwise_known(enum dlt_function function);
+/* Whether oneDNN takes the function's derivative from the output. */
 bool bench_eltwise_keeps_output(enum dlt_function function);
 int bench_pd_eltwise(struct bench_context *context, enum dlt_pass pass, enum dlt_function function,
                      bench_md data, dnnl_primitive_desc_t hint, dnnl_primitive_desc_t *pd,

@@ -385,17 +385,6 @@ dnnl_status_t dnnl_resampling_backward_primitive_desc_create(
         &operation, hint, attr);
 }
 
-dnnl_status_t dnnl_reduction_primitive_desc_create(dnnl_primitive_desc_t *pd, dnnl_engine_t engine,
-                                                   dnnl_alg_kind_t algorithm, bench_md src,
-                                                   bench_md dst, float p, float epsilon,
-                                                   const_dnnl_primitive_attr_t attr)
-{
-    dnnl_reduction_desc_t operation;
-
-    return finish(pd, engine, dnnl_reduction_desc_init(&operation, algorithm, src, dst, p, epsilon),
-                  &operation, NULL, attr);
-}
-
 dnnl_status_t dnnl_vanilla_rnn_forward_primitive_desc_create(
     dnnl_primitive_desc_t *pd, dnnl_engine_t engine, dnnl_prop_kind_t prop,
     dnnl_alg_kind_t activation, dnnl_rnn_direction_t direction, bench_md src_layer,

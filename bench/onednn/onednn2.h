@@ -148,10 +148,6 @@ dnnl_status_t dnnl_resampling_backward_primitive_desc_create(
     dnnl_primitive_desc_t *pd, dnnl_engine_t engine, dnnl_alg_kind_t algorithm,
     const float *factors, bench_md diff_src, bench_md diff_dst, const_dnnl_primitive_desc_t hint,
     const_dnnl_primitive_attr_t attr);
-dnnl_status_t dnnl_reduction_primitive_desc_create(dnnl_primitive_desc_t *pd, dnnl_engine_t engine,
-                                                   dnnl_alg_kind_t algorithm, bench_md src,
-                                                   bench_md dst, float p, float epsilon,
-                                                   const_dnnl_primitive_attr_t attr);
 
 dnnl_status_t dnnl_vanilla_rnn_forward_primitive_desc_create(
     dnnl_primitive_desc_t *pd, dnnl_engine_t engine, dnnl_prop_kind_t prop,
