@@ -275,7 +275,12 @@ static void report(const struct tally *t, size_t users)
             "dltime learn: %zu jobs: %zu by their tag, %zu by their command line, %zu of other "
             "kinds, %zu failed or without a time; files of %zu users\n",
             t->jobs, t->tagged, t->retold, t->unknown, t->unfinished, users);
-    if (t->tagged == 0)
+    if (t->jobs == 0)
+        fprintf(stderr,
+                "dltime learn: the accounting has no finished job; slurm.conf keeps them with "
+                "AccountingStorageType=accounting_storage/slurmdbd, and with PrivateData=jobs "
+                "shows others' only to operators\n");
+    else if (t->tagged == 0)
         fprintf(stderr, "dltime learn: no job has a tag; tags need `tag = true` in dltime.conf and "
                         "AccountingStoreFlags=job_comment in slurm.conf\n");
 }

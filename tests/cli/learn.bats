@@ -56,3 +56,11 @@ job() {
     [[ $stderr == *"sacct: error: Invalid time"* ]]
     [ ! -e out ]
 }
+
+@test "what the accounting lacks is named with its setting" {
+    run -0 --separate-stderr "$dltime" learn jobs --output out
+    [[ $stderr == *"no finished job; slurm.conf keeps them with AccountingStorageType="* ]]
+    printf '1|alice|cpu|COMPLETED|200|2026-01-01T00:00:00||sbatch x\n' >>./jobs
+    run -0 --separate-stderr "$dltime" learn jobs --output out
+    [[ $stderr == *"no job has a tag; tags need "*"AccountingStoreFlags=job_comment"* ]]
+}
