@@ -239,6 +239,7 @@ struct bench_update_array {
     void *weight;
     const void *gradient;
     float *first, *second; /* the optimizer's state */
+    float *sum, *factor;   /* foreach: what is between its steps */
     long long count;
 };
 struct bench_update_chunk {
@@ -251,6 +252,34 @@ struct bench_update_arguments {
     float *norms; /* lamb: sums of squares of weight and step, two for each array */
     int optimizer;
     float rate, correct1, correct2;
+};
+
+/* One arithmetic step over arrays, y = f(x, z, scale); registers name the array's members. */
+enum bench_register {
+    BENCH_NONE,
+    BENCH_REGISTER_WEIGHT,
+    BENCH_REGISTER_GRADIENT,
+    BENCH_REGISTER_FIRST,
+    BENCH_REGISTER_SECOND,
+    BENCH_REGISTER_SUM,
+    BENCH_REGISTER_FACTOR
+};
+enum bench_foreach {
+    BENCH_FOREACH_SCALE, /* y = scale x */
+    BENCH_FOREACH_SHIFT, /* y = x + scale */
+    BENCH_FOREACH_ROOT,  /* y = sqrt(x) */
+    BENCH_FOREACH_ADD,   /* y = x + scale z */
+    BENCH_FOREACH_LERP,  /* y = x + scale (z - x) */
+    BENCH_FOREACH_MUL,   /* y = x z */
+    BENCH_FOREACH_DIV,   /* y = x / z */
+    BENCH_FOREACH_SQUARE /* y += scale x z */,
+    BENCH_FOREACH_QUOTIENT /* y += scale x / z */
+};
+struct bench_foreach_arguments {
+    const struct bench_update_array *array;
+    const struct bench_update_chunk *chunk;
+    int function, y, x, z;
+    float scale;
 };
 
 #endif

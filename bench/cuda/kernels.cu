@@ -78,6 +78,7 @@
     KERNEL(embedding, embedding, type, suffix)                                                     \
     KERNEL(embedding_back, embedding, type, suffix)                                                \
     KERNEL(update_any, update, type, suffix)                                                       \
+    KERNEL(foreach_step, foreach, type, suffix)                                                    \
     KERNEL(lamb_norms, update, type, suffix)                                                       \
     KERNEL(lamb_step, update, type, suffix)
 

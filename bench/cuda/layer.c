@@ -66,8 +66,7 @@ bool bench_supports(struct bench_context *context, const struct dlt_record *reco
     if (!takes_type(context, record))
         return false;
     if (strcmp(record->kind->name, "optimizer_update") == 0)
-        return record->pass == DLT_UPDATE && record->optimizer != DLT_OPTIMIZER_NONE &&
-               record->u.update.implementation != DLT_FOREACH;
+        return record->pass == DLT_UPDATE && record->optimizer != DLT_OPTIMIZER_NONE;
     if (!operator||(operator->takes && !operator->takes(context, record)))
         return false;
     if (record->activation != DLT_FUNCTION_NONE && strcmp(record->kind->name, "dense") != 0)

@@ -1,31 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Optimizers: arrays in chunks, one block of threads for each; one launch for each array, or one
- * for all (fused). */
+/* Optimizers: arrays in chunks, one block of threads for each. All arithmetic in one launch, for
+ * each array (in networks) or for as many as torch's multi_tensor_apply takes (fused); or a launch
+ * for each operation, of as many arrays (foreach) or of each (for loop). */
 #include <math.h>
 #include <string.h>
 
 #include "../shapes.h"
-#include "cuda.h"
+#include "foreach.h"
+
+/* What one launch of multi_tensor_apply takes of lists of three (ATen/native/cuda/
+ * MultiTensorApply.cuh); its chunks are as long as ours. */
+enum { MOST_ARRAYS = 48, MOST_CHUNKS = 320 };
+
+/* How arrays are gone through. */
+struct manner {
+    bool many;    /* arrays in one launch */
+    bool stepped; /* one operation in a launch */
+};
 
 /* Chunks of arrays that one launch updates, all of one type; lamb needs two kernels. */
 struct part {
     enum bench_type type;
-    int first_chunk, chunks;
+    int first_chunk, chunks, arrays;
     struct bench_launch *launch[2];
 };
 
 struct update {
     struct bench_layer *layer;
     const struct bench_buffer *arrays, *chunks, *norms; /* tables on the device */
+    struct bench_buffer *between[2];                    /* of all arrays, between operations */
     struct part *part;
     int parts;
+    bool stepped;
     int64_t steps;
 };
 
 static bool is_lamb(const struct update *u)
 {
     return u->layer->training.optimizer == DLT_LAMB;
+}
+
+/* Each operation over all arrays before the next one. */
+static int run_steps(struct bench_context *context, struct update *u, int copy,
+                     struct dlt_error *error)
+{
+    struct bench_foreach_arguments step[BENCH_FOREACH_STEPS];
+    int status = BENCH_OK;
+    int count = bench_foreach_list(&u->layer->training, 1 - pow(0.9, (double)u->steps),
+                                   1 - pow(0.999, (double)u->steps), step);
+
+    for (int s = 0; s < count; s++) {
+        for (int i = 0; i < u->parts && status == BENCH_OK; i++) {
+            struct bench_foreach_arguments *arguments =
+                bench_launch_arguments(u->part[i].launch[0]);
+
+            arguments->function = step[s].function;
+            arguments->y = step[s].y;
+            arguments->x = step[s].x;
+            arguments->z = step[s].z;
+            arguments->scale = step[s].scale;
+            status = bench_launch_run(context, u->part[i].launch[0], copy, error);
+        }
+    }
+    return status;
 }
 
 static int run_update(struct bench_context *context, const void *what, int copy,
@@ -35,6 +73,8 @@ static int run_update(struct bench_context *context, const void *what, int copy,
     int status = BENCH_OK;
 
     u->steps++;
+    if (u->stepped)
+        return run_steps(context, u, copy, error);
     if (is_lamb(u))
         status = bench_cuda(cudaMemsetAsync(bench_buffer_data(u->norms, copy), 0,
                                             u->norms->count * sizeof(float), context->stream),
@@ -57,12 +97,23 @@ static int make_launches(struct update *u, struct part *part, struct dlt_error *
     struct bench_context *context = u->layer->context;
     struct bench_update_arguments update = {.optimizer = (int)u->layer->training.optimizer,
                                             .rate = (float)u->layer->training.learning_rate};
+    struct bench_foreach_arguments step = {.scale = 1};
     struct bench_buffer *chunks;
     int status = bench_buffer_alias(context, u->chunks, &u->chunks->shape, &chunks, error);
 
     if (status)
         return status;
     chunks->data += (size_t)part->first_chunk * sizeof(struct bench_update_chunk);
+    if (u->stepped)
+        return bench_launch_make(
+            context,
+            &(struct bench_call){.kernel = "foreach_step",
+                                 .type = part->type,
+                                 .grid = {(unsigned)part->chunks},
+                                 BENCH_ARGUMENTS(step),
+                                 .pointer = {BENCH_POINTER(step, array, u->arrays),
+                                             BENCH_POINTER(step, chunk, chunks)}},
+            &part->launch[0], error);
     for (int kernel = 0; kernel < (is_lamb(u) ? 2 : 1) && status == BENCH_OK; kernel++) {
         const char *const names[2] = {is_lamb(u) ? "lamb_norms" : "update_any", "lamb_step"};
 
@@ -100,6 +151,8 @@ static int make_arrays(struct bench_layer *layer, struct update *u,
               : BENCH_NO_MEMORY;
 
     for (int copy = 0; copy < layer->copies && status == BENCH_OK; copy++) {
+        size_t start = 0;
+
         for (size_t i = 0; i < count; i++) {
             const struct bench_parameter *p = parameter[i];
 
@@ -107,6 +160,11 @@ static int make_arrays(struct bench_layer *layer, struct update *u,
             table[i].gradient = bench_buffer_data(p->gradient, copy);
             table[i].first = p->state[0] ? bench_buffer_data(p->state[0], copy) : NULL;
             table[i].second = p->state[1] ? bench_buffer_data(p->state[1], copy) : NULL;
+            table[i].sum =
+                u->between[0] ? (float *)bench_buffer_data(u->between[0], copy) + start : NULL;
+            table[i].factor =
+                u->between[1] ? (float *)bench_buffer_data(u->between[1], copy) + start : NULL;
+            start += p->value->count;
             table[i].count = (long long)p->value->count;
         }
         status = bench_cuda(cudaMemcpyAsync(bench_buffer_data(arrays, copy), table, arrays->count,
@@ -120,9 +178,31 @@ static int make_arrays(struct bench_layer *layer, struct update *u,
     return status;
 }
 
+/* What operations leave for the next ones: allocated anew for each by torch, which reuses it. */
+static int make_between(struct bench_layer *layer, struct update *u,
+                        struct bench_parameter *const *parameter, size_t count,
+                        struct dlt_error *error)
+{
+    int64_t elements = 0;
+    int status = BENCH_OK;
+
+    for (size_t i = 0; i < count; i++)
+        elements += (int64_t)parameter[i]->value->count;
+    for (int i = 0; i < bench_foreach_extra(layer->training.optimizer) && status == BENCH_OK; i++)
+        status = bench_scratch(layer, BENCH_F32, elements, &u->between[i], error);
+    return status;
+}
+
+/* Whether an array of so many chunks still goes into the part. */
+static bool has_room(const struct part *part, enum bench_type type, int64_t chunks)
+{
+    return part->type == type && part->arrays < MOST_ARRAYS &&
+           (part->chunks == 0 || part->chunks + chunks <= MOST_CHUNKS);
+}
+
 /* The table of chunks, and which of them each part has. */
 static int make_chunks(struct bench_layer *layer, struct update *u,
-                       struct bench_parameter *const *parameter, size_t count, bool fused,
+                       struct bench_parameter *const *parameter, size_t count, bool many,
                        struct dlt_error *error)
 {
     struct bench_context *context = layer->context;
@@ -144,12 +224,14 @@ static int make_chunks(struct bench_layer *layer, struct update *u,
         enum bench_type type = parameter[i]->value->type;
         struct part *part;
 
-        if (!fused || u->parts == 0 || u->part[u->parts - 1].type != type)
+        if (!many || u->parts == 0 ||
+            !has_room(&u->part[u->parts - 1], type, chunks_of(parameter[i])))
             u->part[u->parts++] = (struct part){.type = type, .first_chunk = done};
         part = &u->part[u->parts - 1];
         for (int64_t chunk = 0; chunk < chunks_of(parameter[i]); chunk++)
             table[done++] = (struct bench_update_chunk){(int)i, chunk * BENCH_CHUNK};
         part->chunks = done - part->first_chunk;
+        part->arrays++;
     }
     shape.dim[0] = total * (int64_t)sizeof *table;
     status = bench_buffer_create(context, BENCH_U8, false, &shape, 1, &chunks, error);
@@ -160,7 +242,7 @@ static int make_chunks(struct bench_layer *layer, struct update *u,
 }
 
 static int add_update(struct bench_layer *layer, struct bench_parameter *const *parameter,
-                      size_t count, bool fused, struct dlt_error *error)
+                      size_t count, struct manner manner, struct dlt_error *error)
 {
     struct update *u = bench_own_zeroed(&layer->context->owned, 1, sizeof *u, error);
     struct bench_buffer *norms;
@@ -169,9 +251,12 @@ static int add_update(struct bench_layer *layer, struct bench_parameter *const *
     if (!u)
         return BENCH_NO_MEMORY;
     u->layer = layer;
-    status = make_arrays(layer, u, parameter, count, error);
+    u->stepped = manner.stepped;
+    status = u->stepped ? make_between(layer, u, parameter, count, error) : BENCH_OK;
     if (status == BENCH_OK)
-        status = make_chunks(layer, u, parameter, count, fused, error);
+        status = make_arrays(layer, u, parameter, count, error);
+    if (status == BENCH_OK)
+        status = make_chunks(layer, u, parameter, count, manner.many, error);
     if (status == BENCH_OK)
         status = bench_scratch(layer, BENCH_F32, 2 * (int64_t)count, &norms, error);
     if (status)
@@ -214,7 +299,8 @@ int bench_update_layer(struct bench_layer *layer, struct dlt_error *error)
             return status;
         trained[count++] = all[i];
     }
-    return count > 0 ? add_update(layer, trained, count, false, error) : BENCH_OK;
+    return count > 0 ? add_update(layer, trained, count, (struct manner){false, false}, error)
+                     : BENCH_OK;
 }
 
 int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
@@ -250,5 +336,10 @@ int bench_update_arrays(struct bench_layer *layer, struct dlt_error *error)
         if (status)
             return status;
     }
-    return add_update(layer, parameter, count, record->u.update.implementation == DLT_FUSED, error);
+    /* torch has no lamb but fused ones. */
+    return add_update(layer, parameter, count,
+                      (struct manner){record->u.update.implementation != DLT_FOR_LOOP,
+                                      record->u.update.implementation != DLT_FUSED &&
+                                          record->optimizer != DLT_LAMB},
+                      error);
 }

@@ -135,4 +135,88 @@ template <typename T> __device__ void update_any(const bench_update_arguments &p
     }
 }
 
+/* ---- one arithmetic step over all arrays, as torch's foreach functions take it ---- */
+
+template <typename T>
+__device__ inline float foreach_read(const bench_update_array &array, int which, long long i)
+{
+    switch (which) {
+    case BENCH_REGISTER_WEIGHT:
+        return to_float(((const T *)array.weight)[i]);
+    case BENCH_REGISTER_GRADIENT:
+        return to_float(((const T *)array.gradient)[i]);
+    case BENCH_REGISTER_FIRST:
+        return array.first[i];
+    case BENCH_REGISTER_SECOND:
+        return array.second[i];
+    case BENCH_REGISTER_SUM:
+        return array.sum[i];
+    case BENCH_REGISTER_FACTOR:
+        return array.factor[i];
+    default:
+        return 0;
+    }
+}
+
+template <typename T>
+__device__ inline void foreach_write(const bench_update_array &array, int which, long long i,
+                                     float value)
+{
+    switch (which) {
+    case BENCH_REGISTER_WEIGHT:
+        return from_float(value, &((T *)array.weight)[i]);
+    case BENCH_REGISTER_FIRST:
+        array.first[i] = value;
+        return;
+    case BENCH_REGISTER_SECOND:
+        array.second[i] = value;
+        return;
+    case BENCH_REGISTER_SUM:
+        array.sum[i] = value;
+        return;
+    default:
+        array.factor[i] = value;
+    }
+}
+
+__device__ inline float foreach_value(int function, float y, float x, float z, float scale)
+{
+    switch (function) {
+    case BENCH_FOREACH_SCALE:
+        return scale * x;
+    case BENCH_FOREACH_SHIFT:
+        return x + scale;
+    case BENCH_FOREACH_ROOT:
+        return sqrtf(x);
+    case BENCH_FOREACH_ADD:
+        return x + scale * z;
+    case BENCH_FOREACH_LERP:
+        return x + scale * (z - x);
+    case BENCH_FOREACH_MUL:
+        return x * z;
+    case BENCH_FOREACH_DIV:
+        return x / z;
+    case BENCH_FOREACH_SQUARE:
+        return y + scale * x * z;
+    default:
+        return y + scale * x / z;
+    }
+}
+
+template <typename T> __device__ void foreach_step(const bench_foreach_arguments &p)
+{
+    const bench_update_chunk chunk = p.chunk[blockIdx.x];
+    const bench_update_array array = p.array[chunk.array];
+    bool adds = p.function == BENCH_FOREACH_SQUARE || p.function == BENCH_FOREACH_QUOTIENT;
+    long long end =
+        chunk.start + BENCH_CHUNK < array.count ? chunk.start + BENCH_CHUNK : array.count;
+
+    for (long long i = chunk.start + threadIdx.x; i < end; i += blockDim.x) {
+        float x = foreach_read<T>(array, p.x, i), z = foreach_read<T>(array, p.z, i);
+        float y = adds ? foreach_read<T>(array, p.y, i) : 0;
+
+        foreach_write<T>(array, p.y, i, foreach_value(p.function, y, x, z, p.scale));
+    }
+}
+
 #endif
