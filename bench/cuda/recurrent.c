@@ -11,7 +11,7 @@
 struct recurrent {
     cudnnRNNDescriptor_t cell;
     cudnnRNNDataDescriptor_t input_data, output_data;
-    cudnnTensorDescriptor_t state;
+    cudnnTensorDescriptor_t state, cell_state; /* an lstm's with a projection differ in width */
     size_t weights_size, workspace, reserve_size;
     const struct bench_buffer *input, *output, *weights, *lengths, *reserve;
     const struct bench_buffer *gradient, *to_input, *to_weights;
@@ -32,11 +32,14 @@ static void destroy_tensor(void *object)
     (void)cudnnDestroyTensorDescriptor(object);
 }
 
-/* Without a projection: the output is as wide as the state. */
+/* cuDNN projects the outputs of an lstm, to fewer than the cell has. */
 bool bench_recurrent_takes(const struct bench_context *context, const struct dlt_record *record)
 {
+    const struct dlt_recurrent *r = &record->u.recurrent;
+
     (void)context;
-    return record->u.recurrent.out_features == record->u.recurrent.hidden_size;
+    return r->out_features == r->hidden_size ||
+           (*record->kind->name == 'l' && r->out_features < r->hidden_size);
 }
 
 static cudnnRNNMode_t mode_of(const struct dlt_record *record)
@@ -73,7 +76,7 @@ static int describe_cell(struct bench_layer *layer, struct recurrent *r, struct 
                                  n->bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
                                  CUDNN_LINEAR_INPUT, bench_cudnn_type(layer->type),
                                  CUDNN_DATA_FLOAT, math_of(&layer->record), (int32_t)n->in_features,
-                                 (int32_t)n->hidden_size, (int32_t)n->hidden_size,
+                                 (int32_t)n->hidden_size, (int32_t)n->out_features,
                                  (int32_t)n->num_layers, NULL, CUDNN_RNN_PADDED_IO_ENABLED),
         "a cell's descriptor", error);
 }
@@ -104,20 +107,21 @@ static int describe_data(struct bench_layer *layer, int64_t width,
                        "a sequence's descriptor", error);
 }
 
-static int describe_state(struct bench_layer *layer, struct recurrent *r, struct dlt_error *error)
+static int describe_state(struct bench_layer *layer, int64_t width, cudnnTensorDescriptor_t *state,
+                          struct dlt_error *error)
 {
     const struct dlt_recurrent *n = &layer->record.u.recurrent;
     int layers = (int)n->num_layers * (n->bidirectional ? 2 : 1);
-    int dim[3] = {layers, (int)n->batch, (int)n->hidden_size};
+    int dim[3] = {layers, (int)n->batch, (int)width};
     int stride[3] = {dim[1] * dim[2], dim[2], 1};
-    int status = bench_cudnn(cudnnCreateTensorDescriptor(&r->state), "a state's descriptor", error);
+    int status = bench_cudnn(cudnnCreateTensorDescriptor(state), "a state's descriptor", error);
 
     if (status)
         return status;
-    if (bench_own(&layer->context->owned, r->state, destroy_tensor, error))
+    if (bench_own(&layer->context->owned, *state, destroy_tensor, error))
         return BENCH_NO_MEMORY;
     return bench_cudnn(
-        cudnnSetTensorNdDescriptor(r->state, bench_cudnn_type(layer->type), 3, dim, stride),
+        cudnnSetTensorNdDescriptor(*state, bench_cudnn_type(layer->type), 3, dim, stride),
         "a state's descriptor", error);
 }
 
@@ -130,10 +134,12 @@ static int describe(struct bench_layer *layer, struct recurrent *r, struct dlt_e
     if (status == BENCH_OK)
         status = describe_data(layer, n->in_features, &r->input_data, error);
     if (status == BENCH_OK)
-        status = describe_data(layer, n->hidden_size * (n->bidirectional ? 2 : 1), &r->output_data,
+        status = describe_data(layer, n->out_features * (n->bidirectional ? 2 : 1), &r->output_data,
                                error);
     if (status == BENCH_OK)
-        status = describe_state(layer, r, error);
+        status = describe_state(layer, n->out_features, &r->state, error);
+    if (status == BENCH_OK)
+        status = describe_state(layer, n->hidden_size, &r->cell_state, error);
     if (status == BENCH_OK)
         status = bench_cudnn(cudnnGetRNNWeightSpaceSize(cudnn, r->cell, &r->weights_size),
                              "a cell's weights", error);
@@ -158,7 +164,7 @@ static int run_forward(struct bench_context *context, const void *what, int copy
     return bench_cudnn(
         cudnnRNNForward(context->cudnn, r->cell, CUDNN_FWD_MODE_TRAINING, data_of(r->lengths, copy),
                         r->input_data, data_of(r->input, copy), r->output_data,
-                        data_of(r->output, copy), r->state, NULL, NULL, r->state, NULL, NULL,
+                        data_of(r->output, copy), r->state, NULL, NULL, r->cell_state, NULL, NULL,
                         r->weights_size, data_of(r->weights, copy), r->workspace,
                         context->workspace, r->reserve_size, data_of(r->reserve, copy)),
         "a recurrent layer", error);
@@ -173,7 +179,7 @@ static int run_backward(struct bench_context *context, const void *what, int cop
         bench_cudnn(cudnnRNNBackwardData_v8(
                         context->cudnn, r->cell, data_of(r->lengths, copy), r->output_data,
                         data_of(r->output, copy), data_of(r->gradient, copy), r->input_data,
-                        data_of(r->to_input, copy), r->state, NULL, NULL, NULL, r->state, NULL,
+                        data_of(r->to_input, copy), r->state, NULL, NULL, NULL, r->cell_state, NULL,
                         NULL, NULL, r->weights_size, data_of(r->weights, copy), r->workspace,
                         context->workspace, r->reserve_size, data_of(r->reserve, copy)),
                     "a recurrent layer's gradient", error);
