@@ -33,7 +33,7 @@ enum dlt_table_part { DLT_PART_FORWARD, DLT_PART_BACKWARD, DLT_PART_UPDATE, DLT_
 /* Aggregated parameters of a network's part of a step; see table_terms.c for the columns. */
 enum { DLT_TERM_PRODUCTS = 10, DLT_COST_MACS = 4 }; /* multiply-accumulates, of dense layers and of
                                                      * convolutions in one group */
-enum { DLT_TABLE_TERMS = 16, DLT_TABLE_AXES = 8, DLT_TABLE_COSTS = 7, DLT_TABLE_LAYOUT = 1 };
+enum { DLT_TABLE_TERMS = 17, DLT_TABLE_AXES = 8, DLT_TABLE_COSTS = 7, DLT_TABLE_LAYOUT = 1 };
 
 /* A convolution's sizes; what of them is compared comes first. Unused dimensions are 0. */
 struct dlt_table_shape {

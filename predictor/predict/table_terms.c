@@ -19,7 +19,8 @@ enum {
     PRODUCT_WEIGHTS, /* elements, up to UPDATED */
     CONV_TENSORS,    /* input and output */
     CONV_WEIGHTS,
-    UPDATED, /* reads and writes of the optimizer */
+    FRESH_WEIGHTS, /* of convolutions with more than malloc keeps */
+    UPDATED,       /* reads and writes of the optimizer */
     TENSORS,
     LAST
 };
@@ -41,6 +42,7 @@ const char *const dlt_table_term_names[DLT_TABLE_TERMS] = {
     [PRODUCT_WEIGHTS] = "product weights",
     [CONV_TENSORS] = "convolution tensors",
     [CONV_WEIGHTS] = "convolution weights",
+    [FRESH_WEIGHTS] = "fresh weights",
     [UPDATED] = "updated",
     [TENSORS] = "tensors",
 };
@@ -90,6 +92,10 @@ static int class_of(const struct dlt_record *record)
     return OTHER;
 }
 
+/* glibc's malloc takes blocks above this (DEFAULT_MMAP_THRESHOLD_MAX) from the system anew each
+ * time: gradients of such weights, and what a framework reorders them into. */
+static const double most_kept_bytes = 32 << 20;
+
 static void add_unit(const struct dlt_record *record, double kernels, double *term)
 {
     struct dlt_work work;
@@ -100,6 +106,8 @@ static void add_unit(const struct dlt_record *record, double kernels, double *te
         term[CONVOLUTIONS] += kernels;
         term[CONV_TENSORS] += work.input + work.output;
         term[CONV_WEIGHTS] += work.weights;
+        if (work.weights * (double)dlt_dtype_size(record->dtype) > most_kept_bytes)
+            term[FRESH_WEIGHTS] += work.weights;
         return;
     }
     term[KERNELS] += kernels;
