@@ -5,6 +5,8 @@
 #   make bench                  speed and memory of the parts, as ratios and counts
 #   make threads                threads that share what was loaded, under the thread sanitizer
 #   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
+#   make reliability            full disks, cut reads and writes, a hundred kills of each command
+#   make analyze                gcc -fanalyzer over every file, some minutes of processor time
 #   make cuda                   the CUDA backend, where a toolkit with cuDNN 9 is (CUDA_HOME)
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
 #   make install prefix=/usr DESTDIR= [SLURM_PLUGIN_DIR=]    GNU's directory variables, below
@@ -63,7 +65,7 @@ else
 SHARED_CHECK := -Wl,-z,defs
 endif
 ifdef COVERAGE
-ALL_CFLAGS  += --coverage -O0
+ALL_CFLAGS  += --coverage -O0 -DDLT_COVERAGE
 ALL_LDFLAGS += --coverage
 endif
 # Where the installed programs look for models, profiles and configuration.
@@ -346,6 +348,10 @@ fuzz-programs: $(FUZZ_TARGETS) $(FUZZ_PROFILES)
 fuzz:
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) scripts/test fuzz
 
+.PHONY: reliability analyze
+reliability: all
+	BUILD=$(abspath $(BUILD)) tests/reliability/run
+
 # A build of its own, of a minute of processor time, for one test.
 .PHONY: threads
 threads:
@@ -374,6 +380,15 @@ $(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy
 		{ echo "$$said"; exit 1; }
 	@touch $@
 tidy: $(SOURCES:%.c=$(BUILD)/tidy/%.ok)
+
+# What base/error.h and base/known.h tell clang's analyser holds for gcc's. It judges what is written,
+# not what an optimiser made of it.
+$(BUILD)/analyze/%.ok: %.c $(HEADERS)
+	@mkdir -p $(@D)
+	gcc $(filter-out -O% -MMD -MP,$(ALL_CFLAGS)) $(PATHS) $(if $(findstring /cuda/,$<),$(CUDA_INCLUDES)) \
+		-D__clang_analyzer__ -fanalyzer -O0 -c -o /dev/null $<
+	@touch $@
+analyze: $(patsubst %.c,$(BUILD)/analyze/%.ok,$(filter-out tests/%,$(SOURCES)))
 
 # Programs of tests/bench/run.
 $(BENCH_PROGRAMS): $(BUILD)/tests/%: $(BUILD)/obj/tests/bench/%.o $(LIB_OBJ)
@@ -417,7 +432,7 @@ LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench $(filter %/dlt
 	$(call into,644,$(libdir),$(BUILD)/libdltime.a) \
 	$(call into,755,$(libdir)/dltime,$(BUILD)/advise.so $(BUILD)/backend_onednn.so $(LAID_CUDA)) \
 	$(call into,755,$(libexecdir)/dltime,$(BUILD)/dltime-snapshot) \
-	$(call into,644,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
+	$(call into,755,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
 	$(call into,644,$(libexecdir)/dltime/torch_run,$(wildcard scripts/torch_run/*.py)) \
 	$(call into,755,$(SLURM_PLUGIN_DIR),$(BUILD)/spank_dltime.so) \
 	$(call into,644,$(includedir),predictor/dltime.h) \
@@ -463,6 +478,15 @@ uninstall:
 		! test -d "$(DESTDIR)$$folder" || \
 			rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
 	done
+
+# For packaging: where things go, and which CUDA backends can be built from which folders.
+.PHONY: slurm-plugin-dir cuda-names cuda-folders
+slurm-plugin-dir:
+	@echo $(SLURM_PLUGIN_DIR)
+cuda-names:
+	@echo $(patsubst $(BUILD)/backend_%.so,%,$(CUDA_BACKENDS))
+cuda-folders:
+	@printf '%s\n' $(sort $(CUDA_LIB) $(CUDNN_LIB) $(if $(CUDA12_ROOT),$(CUDA12_ROOT)/lib))
 
 .PHONY: deb rpm check-packages
 deb rpm:
