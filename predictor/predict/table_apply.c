@@ -136,12 +136,13 @@ static bool find_table(const struct dlt_profile *profile, size_t entry,
     return false;
 }
 
-/* Units that are no convolutions share what the regression gives, in proportion to their prices. */
+/* Units that are no convolutions share what the regression gives, in proportion to their prices;
+ * where there are none, the convolutions do. */
 static void scale_units(const struct dlt_plan *plan, struct dlt_unit_times *unit,
                         const struct dlt_file_table *head, const struct dlt_table_sum *sum,
                         const double seconds[DLT_TABLE_PARTS])
 {
-    double others[2] = {0}, share[2];
+    double others[2] = {0}, factor[2], share[2];
 
     for (size_t i = 0; i < plan->unit_count; i++) {
         if (dlt_table_is_convolution(&plan->unit[i].record))
@@ -149,15 +150,19 @@ static void scale_units(const struct dlt_plan *plan, struct dlt_unit_times *unit
         others[0] += unit[i].forward_s;
         others[1] += unit[i].backward_s;
     }
-    for (int part = 0; part < 2; part++)
-        share[part] = others[part] > 0
-                          ? (seconds[part] - head->factor[part] * sum->seconds[part]) / others[part]
-                          : 0;
+    for (int part = 0; part < 2; part++) {
+        double convolutions = head->factor[part] * sum->seconds[part];
+
+        factor[part] = head->factor[part];
+        share[part] = others[part] > 0 ? (seconds[part] - convolutions) / others[part] : 0;
+        if (!(others[part] > 0) && sum->seconds[part] > 0)
+            factor[part] = seconds[part] / sum->seconds[part];
+    }
     for (size_t i = 0; i < plan->unit_count; i++) {
         bool convolution = dlt_table_is_convolution(&plan->unit[i].record);
 
-        unit[i].forward_s *= convolution ? head->factor[0] : share[0];
-        unit[i].backward_s *= convolution ? head->factor[1] : share[1];
+        unit[i].forward_s *= convolution ? factor[0] : share[0];
+        unit[i].backward_s *= convolution ? factor[1] : share[1];
     }
     unit[plan->unit_count].update_s = seconds[DLT_PART_UPDATE];
 }
