@@ -6,6 +6,7 @@
 #   make threads                threads that share what was loaded, under the thread sanitizer
 #   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
 #   make reliability            full disks, cut reads and writes, a hundred kills of each command
+#   make coverage               which lines of predictor/ and plugin/ the tests run (gcovr)
 #   make analyze                gcc -fanalyzer over every file, some minutes of processor time
 #   make cuda                   the CUDA backend, where a toolkit with cuDNN 9 is (CUDA_HOME)
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
@@ -65,7 +66,7 @@ else
 SHARED_CHECK := -Wl,-z,defs
 endif
 ifdef COVERAGE
-ALL_CFLAGS  += --coverage -O0 -DDLT_COVERAGE
+ALL_CFLAGS  += --coverage -fprofile-update=atomic -O0 -DDLT_COVERAGE
 ALL_LDFLAGS += --coverage
 endif
 # Where the installed programs look for models, profiles and configuration.
@@ -348,9 +349,16 @@ fuzz-programs: $(FUZZ_TARGETS) $(FUZZ_PROFILES)
 fuzz:
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) scripts/test fuzz
 
-.PHONY: reliability analyze
+.PHONY: reliability analyze coverage
 reliability: all
 	BUILD=$(abspath $(BUILD)) tests/reliability/run
+
+# Of the unit and command-line tests, in a build of its own.
+coverage:
+	$(MAKE) COVERAGE=1 BUILD=$(BUILD)-coverage all unit-programs
+	find $(BUILD)-coverage -name '*.gcda' -delete
+	$(MAKE) COVERAGE=1 BUILD=$(BUILD)-coverage check
+	gcovr --root . --filter predictor/ --filter plugin/ --sort-percentage $(BUILD)-coverage
 
 # A build of its own, of a minute of processor time, for one test.
 .PHONY: threads
@@ -432,7 +440,7 @@ LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench $(filter %/dlt
 	$(call into,644,$(libdir),$(BUILD)/libdltime.a) \
 	$(call into,755,$(libdir)/dltime,$(BUILD)/advise.so $(BUILD)/backend_onednn.so $(LAID_CUDA)) \
 	$(call into,755,$(libexecdir)/dltime,$(BUILD)/dltime-snapshot) \
-	$(call into,755,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
+	$(call into,644,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
 	$(call into,644,$(libexecdir)/dltime/torch_run,$(wildcard scripts/torch_run/*.py)) \
 	$(call into,755,$(SLURM_PLUGIN_DIR),$(BUILD)/spank_dltime.so) \
 	$(call into,644,$(includedir),predictor/dltime.h) \
@@ -478,15 +486,6 @@ uninstall:
 		! test -d "$(DESTDIR)$$folder" || \
 			rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
 	done
-
-# For packaging: where things go, and which CUDA backends can be built from which folders.
-.PHONY: slurm-plugin-dir cuda-names cuda-folders
-slurm-plugin-dir:
-	@echo $(SLURM_PLUGIN_DIR)
-cuda-names:
-	@echo $(patsubst $(BUILD)/backend_%.so,%,$(CUDA_BACKENDS))
-cuda-folders:
-	@printf '%s\n' $(sort $(CUDA_LIB) $(CUDNN_LIB) $(if $(CUDA12_ROOT),$(CUDA12_ROOT)/lib))
 
 .PHONY: deb rpm check-packages
 deb rpm:
