@@ -440,7 +440,7 @@ LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench $(filter %/dlt
 	$(call into,644,$(libdir),$(BUILD)/libdltime.a) \
 	$(call into,755,$(libdir)/dltime,$(BUILD)/advise.so $(BUILD)/backend_onednn.so $(LAID_CUDA)) \
 	$(call into,755,$(libexecdir)/dltime,$(BUILD)/dltime-snapshot) \
-	$(call into,644,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
+	$(call into,755,$(libexecdir)/dltime/site,$(wildcard scripts/site-parts/*)) \
 	$(call into,644,$(libexecdir)/dltime/torch_run,$(wildcard scripts/torch_run/*.py)) \
 	$(call into,755,$(SLURM_PLUGIN_DIR),$(BUILD)/spank_dltime.so) \
 	$(call into,644,$(includedir),predictor/dltime.h) \
@@ -486,6 +486,15 @@ uninstall:
 		! test -d "$(DESTDIR)$$folder" || \
 			rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
 	done
+
+# For packaging: where things go, and which CUDA backends can be built from which folders.
+.PHONY: slurm-plugin-dir cuda-names cuda-folders
+slurm-plugin-dir:
+	@echo $(SLURM_PLUGIN_DIR)
+cuda-names:
+	@echo $(patsubst $(BUILD)/backend_%.so,%,$(CUDA_BACKENDS))
+cuda-folders:
+	@printf '%s\n' $(sort $(CUDA_LIB) $(CUDNN_LIB) $(if $(CUDA12_ROOT),$(CUDA12_ROOT)/lib))
 
 .PHONY: deb rpm check-packages
 deb rpm:
