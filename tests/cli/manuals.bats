@@ -190,7 +190,7 @@ help_fits() { # COMMAND...
     for command in run network verify io info; do
         help_fits "$BUILD/dlbench" "$command"
     done
-    for command in site torch-run torch-export gpu-check cuda12-toolkit slurm-dev demo test; do
+    for command in site torch-run torch-export gpu-check cuda12-toolkit package slurm-dev demo test; do
         help_fits "$source_dir/scripts/$command"
     done
 }
