@@ -2,12 +2,14 @@
 
 /* Cross-entropy against random labels: the end of a network, and the operator. */
 #include <math.h>
+#include <string.h>
 
 #include "../shapes.h"
 #include "onednn.h"
 
 struct rows {
     struct bench_buffer *scores, *gradient;
+    struct bench_buffer *change; /* the operator's: the mean's gradient */
     int32_t *label;
     double *loss; /* of each row */
     size_t rows, classes;
@@ -104,39 +106,18 @@ double bench_loss_value(struct bench_layer *layer)
     return layer->loss;
 }
 
-/* ---- the operator: log_softmax and the labels' mean forward, its gradient backward ---- */
+/* ---- the operator, as frameworks run it: log_softmax and the labels' mean forward; backward the
+ * mean's gradient, an array of its own, and log_softmax's ---- */
 
-static void forward_rows(void *data, size_t from, size_t to)
+static void run_mean(struct bench_layer *layer, void *data, int copy)
 {
     const struct rows *r = data;
-
-    for (size_t row = from; row < to; row++) {
-        const float *z = r->from + row * r->classes;
-        float *p = r->to + row * r->classes;
-        float largest = z[0], sum = 0, shift;
-
-        for (size_t i = 1; i < r->classes; i++)
-            largest = z[i] > largest ? z[i] : largest;
-        for (size_t i = 0; i < r->classes; i++)
-            sum += expf(z[i] - largest);
-        shift = largest + logf(fmaxf(sum, 1)); /* the largest adds 1 */
-        for (size_t i = 0; i < r->classes; i++)
-            p[i] = z[i] - shift;
-        r->loss[row] = -(double)p[r->label[row]];
-    }
-}
-
-static void run_forward(struct bench_layer *layer, void *data, int copy)
-{
-    struct rows *r = data;
+    const float *p = bench_buffer_data(layer->workspace, copy);
     float *mean = bench_buffer_data(layer->output->value, copy);
 
-    r->from = bench_buffer_data(layer->converted, copy);
-    r->to = bench_buffer_data(layer->workspace, copy);
-    bench_parallel(layer->context->threads, r->rows, 16, forward_rows, r);
     layer->loss = 0;
     for (size_t i = 0; i < r->rows; i++)
-        layer->loss += r->loss[i] / (double)r->rows;
+        layer->loss -= (double)p[i * r->classes + (size_t)r->label[i]] / (double)r->rows;
     *mean = (float)layer->loss;
 }
 
@@ -156,6 +137,7 @@ int bench_cross_entropy_forward(struct bench_layer *layer, struct dlt_error *err
 {
     const struct dlt_rowwise *shape = &layer->record.u.rowwise;
     bench_md md = bench_role_md(layer, BENCH_INPUT, 0);
+    dnnl_primitive_desc_t pd;
     struct rows *r = layer->extra = make_rows(layer, shape->rows, shape->columns, error);
     int status = r ? bench_input(layer, 0, md, &layer->converted, error) : BENCH_NO_MEMORY;
 
@@ -165,37 +147,65 @@ int bench_cross_entropy_forward(struct bench_layer *layer, struct dlt_error *err
         status = bench_buffer_create(layer->context, md, layer->copies, &layer->workspace, error);
     if (status == BENCH_OK && layer->standalone)
         status = show_labels(layer, r, error);
+    if (status == BENCH_OK)
+        status = bench_pd_softmax(layer->context, DLT_FORWARD, true, md, 1, NULL, &pd, error);
+    if (status == BENCH_OK)
+        status = bench_own_descriptor(layer->context, pd, error);
     if (status)
         return status;
-    return bench_add_loop(layer, DLT_FORWARD, run_forward, r,
-                          (struct bench_buffer *const[]){layer->converted, layer->workspace,
-                                                         layer->output->value, NULL},
-                          error);
+    layer->forward = pd;
+    status = bench_add(layer, DLT_FORWARD, pd,
+                       (struct bench_argument[]){{DNNL_ARG_SRC, layer->converted},
+                                                 {DNNL_ARG_DST, layer->workspace},
+                                                 {0, NULL}},
+                       error);
+    return status ? status
+                  : bench_add_loop(layer, DLT_FORWARD, run_mean, r,
+                                   (struct bench_buffer *const[]){layer->workspace,
+                                                                  layer->output->value, NULL},
+                                   error);
 }
 
-static void backward_rows(void *data, size_t from, size_t to)
+static void mean_rows(void *data, size_t from, size_t to)
 {
     const struct rows *r = data;
-    float scale = r->scale / (float)r->rows;
 
-    for (size_t row = from; row < to; row++) {
-        const float *p = r->from + row * r->classes;
-        float *g = r->to + row * r->classes;
-
-        for (size_t i = 0; i < r->classes; i++)
-            g[i] = expf(p[i]) * scale;
-        g[r->label[row]] -= scale;
-    }
+    memset(r->to + from * r->classes, 0, (to - from) * r->classes * sizeof *r->to);
+    for (size_t row = from; row < to; row++)
+        r->to[row * r->classes + (size_t)r->label[row]] = -r->scale / (float)r->rows;
 }
 
-static void run_backward(struct bench_layer *layer, void *data, int copy)
+static void run_mean_back(struct bench_layer *layer, void *data, int copy)
 {
     struct rows *r = data;
 
-    r->from = bench_buffer_data(layer->workspace, copy);
-    r->to = bench_buffer_data(r->gradient, copy);
+    r->to = bench_buffer_data(r->change, copy);
     r->scale = *(float *)bench_buffer_data(layer->output->gradient, copy);
-    bench_parallel(layer->context->threads, r->rows, 16, backward_rows, r);
+    bench_parallel(layer->context->threads, r->rows, 16, mean_rows, r);
+}
+
+static int add_backward(struct bench_layer *layer, struct rows *r, struct dlt_error *error)
+{
+    dnnl_primitive_desc_t pd;
+    int status =
+        bench_buffer_create(layer->context, layer->workspace->md, layer->copies, &r->change, error);
+
+    if (status == BENCH_OK)
+        status = bench_add_loop(layer, DLT_BACKWARD_DATA, run_mean_back, r,
+                                (struct bench_buffer *const[]){r->change, NULL}, error);
+    if (status == BENCH_OK)
+        status = bench_pd_softmax(layer->context, DLT_BACKWARD_DATA, true, layer->workspace->md, 1,
+                                  layer->forward, &pd, error);
+    if (status)
+        return status;
+    status = bench_add(layer, DLT_BACKWARD_DATA, pd,
+                       (struct bench_argument[]){{DNNL_ARG_DST, layer->workspace},
+                                                 {DNNL_ARG_DIFF_DST, r->change},
+                                                 {DNNL_ARG_DIFF_SRC, r->gradient},
+                                                 {0, NULL}},
+                       error);
+    dnnl_primitive_desc_destroy(pd);
+    return status;
 }
 
 int bench_cross_entropy_backward(struct bench_layer *layer, bool data, bool weight,
@@ -215,9 +225,7 @@ int bench_cross_entropy_backward(struct bench_layer *layer, bool data, bool weig
     (void)data;
     (void)weight;
     if (status == BENCH_OK)
-        status = bench_add_loop(layer, DLT_BACKWARD_DATA, run_backward, r,
-                                (struct bench_buffer *const[]){layer->workspace, r->gradient, NULL},
-                                error);
+        status = add_backward(layer, r, error);
     return status ? status
                   : bench_deliver(layer, DLT_BACKWARD_DATA, input->gradient, r->gradient,
                                   accumulate, error);
