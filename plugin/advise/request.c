@@ -93,7 +93,8 @@ bool dlt_request_wants_gpus(const struct dlt_request *request)
            request->per_task.count;
 }
 
-const char *dlt_request_gpu_type(const struct dlt_request *request)
+/* The type that the GPUs must have, or "". */
+static const char *gpu_type(const struct dlt_request *request)
 {
     const struct dlt_gpu_request *const all[] = {&request->per_job, &request->per_node,
                                                  &request->per_socket, &request->per_task};
@@ -154,7 +155,7 @@ static int nodes_of(const struct dlt_request *request, const struct dlt_shape *s
 static bool place_gpus(const struct dlt_request *request, const struct dlt_shape *shape,
                        struct dlt_placement *placement)
 {
-    const char *type = dlt_request_gpu_type(request);
+    const char *type = gpu_type(request);
     int nodes = placement->nodes, needed;
 
     if (shape->gpus == 0)

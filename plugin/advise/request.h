@@ -42,9 +42,6 @@ bool dlt_request_gpus(const char *text, bool gpus_only, struct dlt_gpu_request *
 /* Whether any GPU is asked for. */
 bool dlt_request_wants_gpus(const struct dlt_request *request);
 
-/* The type that the GPUs must have, or "". */
-const char *dlt_request_gpu_type(const struct dlt_request *request);
-
 /* What a request comes to on nodes of one shape. */
 struct dlt_placement {
     int devices; /* in all: GPUs, or nodes where CPUs compute */

@@ -100,10 +100,6 @@ void report_draw_ranges(struct plots *plots, const char *name, const struct repo
 /* Sets labelled tics of a logarithmic axis ("x", "y") from low to high, and its range. */
 void report_log_axis(FILE *script, const char *axis, double low, double high);
 
-/* A group's name in a plot or table: "conv2d step", with dtype and device where these differ. */
-void report_group_label(const struct scores *scores, const struct score_group *group, char *text,
-                        size_t size);
-
 /* Draw what there is to draw; false: nothing. drawn: of how many points, at most. */
 enum { POINTS_MOST = 2500 };
 bool report_draw_predicted(const struct report *report, struct plots *plots, bool network,

@@ -85,7 +85,8 @@ double report_coverage(const struct score_point *point, size_t count, double lev
     return share;
 }
 
-void report_group_label(const struct scores *scores, const struct score_group *group, char *text,
+/* A group's name in a plot: "conv2d step", with dtype and device where these differ. */
+static void group_label(const struct scores *scores, const struct score_group *group, char *text,
                         size_t size)
 {
     const struct score_key *key = &group->key;
@@ -286,7 +287,7 @@ static bool fill_range(const struct report *report, const struct score_group *gr
     range->middle = quantile(ratio, group->count, 0.5);
     range->q3 = quantile(ratio, group->count, 0.75);
     range->high = quantile(ratio, group->count, 0.95);
-    report_group_label(report->scores, group, range->label, sizeof range->label);
+    group_label(report->scores, group, range->label, sizeof range->label);
     free(ratio);
     return true;
 }

@@ -139,9 +139,8 @@ enum dlt_onnx_given {
 };
 int dlt_onnx_add_given(struct dlt_onnx_build *b, enum dlt_onnx_given which,
                        const struct dlt_onnx_tensor *shape, const int *input, size_t inputs);
-/* Our type of an ONNX one, and back. */
+/* Our type of an ONNX one. */
 enum dlt_tensor_type dlt_onnx_our_type(int type);
-int dlt_onnx_their_type(enum dlt_tensor_type type);
 
 /* Remembers which node of ours holds a parameter. */
 int dlt_onnx_own(struct dlt_onnx_build *b, uint64_t key, int node, int tensor);
@@ -160,8 +159,6 @@ void dlt_onnx_set_element(struct dlt_onnx_tensor *t, int64_t i, double real, int
 
 /* The k-th input as a tensor; it has to be there. */
 int dlt_onnx_needed(struct dlt_onnx_build *b, size_t k);
-/* Binds the first output to an operator of ours without attributes: 1, or -1 failed. */
-int dlt_onnx_add_named(struct dlt_onnx_build *b, const char *op, const int *input, size_t inputs);
 /* The default one, or onnxruntime's. */
 bool dlt_onnx_known_domain(const char *domain);
 

@@ -12,7 +12,8 @@ int dlt_onnx_needed(struct dlt_onnx_build *b, size_t k)
     return value ? dlt_onnx_tensor(b, value) : dlt_fail(b->error, "its input %zu is left out", k);
 }
 
-int dlt_onnx_add_named(struct dlt_onnx_build *b, const char *op, const int *input, size_t inputs)
+/* Binds the first output to an operator of ours without attributes: 1, or -1 failed. */
+static int add_named(struct dlt_onnx_build *b, const char *op, const int *input, size_t inputs)
 {
     struct dlt_onnx_layer layer = dlt_onnx_layer(op);
 
@@ -108,8 +109,7 @@ static int plain_function(struct dlt_onnx_build *b, const char *ours)
     }
     if (strcmp(ours, "dropout") == 0 && drops_nothing(b))
         ours = "identity";
-    return dlt_onnx_add_named(b, strcmp(ours, "clamp") == 0 && is_relu6(b) ? "relu6" : ours, input,
-                              1);
+    return add_named(b, strcmp(ours, "clamp") == 0 && is_relu6(b) ? "relu6" : ours, input, 1);
 }
 
 /* ---- several inputs, element by element ---- */
@@ -164,11 +164,11 @@ static int plain_arithmetic(struct dlt_onnx_build *b, size_t which)
 
         x = dlt_onnx_tensor(b, scaled);
         return x < 0 ? -1
-                     : dlt_onnx_add_named(b,
-                                          over                       ? "reciprocal"
-                                          : arithmetic[which].scales ? "scale"
-                                                                     : "pow",
-                                          &x, 1);
+                     : add_named(b,
+                                 over                       ? "reciprocal"
+                                 : arithmetic[which].scales ? "scale"
+                                                            : "pow",
+                                 &x, 1);
     }
     if (!layer.op || b->node->input_count > layer.op->most_inputs)
         return 0;

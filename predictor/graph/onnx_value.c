@@ -23,7 +23,7 @@ enum dlt_tensor_type dlt_onnx_our_type(int type)
     return dlt_onnx_type_is_real(type) || type == 0 ? DLT_TENSOR_FLOAT : DLT_TENSOR_INT64;
 }
 
-int dlt_onnx_their_type(enum dlt_tensor_type type)
+static int their_type(enum dlt_tensor_type type)
 {
     static const int types[] = {[DLT_TENSOR_FLOAT] = DLT_ONNX_FLOAT,
                                 [DLT_TENSOR_INT64] = DLT_ONNX_INT64,
@@ -42,7 +42,7 @@ const struct dlt_onnx_tensor *dlt_onnx_shape(const struct dlt_onnx_build *b,
         return value->constant;
     t = dlt_builder_tensor(b->builder, value->tensor);
     *room = (struct dlt_onnx_tensor){
-        .name = -1, .type = dlt_onnx_their_type(t->type), .rank = t->rank, .count = 1};
+        .name = -1, .type = their_type(t->type), .rank = t->rank, .count = 1};
     for (int d = 0; d < t->rank; d++) {
         room->dim[d] = t->dim[d];
         room->count *= t->dim[d];

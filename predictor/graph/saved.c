@@ -93,7 +93,9 @@ double dlt_tensor_bytes(const struct dlt_graph *g, int tensor, const unsigned ch
     return element_bytes(g, tensor, dtype) * dlt_tensor_elements(&g->tensor[tensor]);
 }
 
-double dlt_node_kept_bytes(const struct dlt_graph *g, size_t node, const unsigned char *dtype)
+/* Bytes that a node keeps and that are no tensor of the graph: masks, indices, copies of its
+ * inputs, what is inside. */
+static double kept_bytes(const struct dlt_graph *g, size_t node, const unsigned char *dtype)
 {
     const struct dlt_node *n = &g->node[node];
     double output = dlt_tensor_elements(&g->tensor[n->output]);
@@ -117,7 +119,7 @@ double dlt_node_kept_bytes(const struct dlt_graph *g, size_t node, const unsigne
 double dlt_node_saved_bytes(const struct dlt_graph *g, size_t node, const unsigned char *dtype)
 {
     const struct dlt_node *n = &g->node[node];
-    double bytes = dlt_node_kept_bytes(g, node, dtype);
+    double bytes = kept_bytes(g, node, dtype);
 
     for (size_t i = 0; i < n->input_count; i++) {
         int memory = g->tensor[n->input[i]].storage;

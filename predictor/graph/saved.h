@@ -13,11 +13,8 @@ void dlt_graph_find_saved(struct dlt_graph *graph);
  * have their own size whatever dtype says. */
 double dlt_tensor_bytes(const struct dlt_graph *graph, int tensor, const unsigned char *dtype);
 
-/* Bytes that a node keeps and that are no tensor of the graph: masks, indices, copies of its
- * inputs, what is inside. */
-double dlt_node_kept_bytes(const struct dlt_graph *graph, size_t node, const unsigned char *dtype);
-
-/* The same and the tensors that it is the first to keep. */
+/* Bytes that a node keeps: masks, indices, copies of its inputs, what is inside, and the tensors
+ * that it is the first to keep. */
 double dlt_node_saved_bytes(const struct dlt_graph *graph, size_t node, const unsigned char *dtype);
 
 #endif

@@ -14,7 +14,8 @@ const char *const dlt_term_names[DLT_TERMS] = {
     [DLT_TERM_SETUP] = "setup",
 };
 
-double dlt_run_default_setup(enum dlt_framework framework)
+/* Seconds before the first step (imports, device context) where `setup` does not say. */
+static double default_setup(enum dlt_framework framework)
 {
     /* Imports from a shared file system, creation of the device context, first autotuning. Wide
      * figures on purpose; `setup=` and corrections from finished jobs replace them. */
@@ -277,7 +278,7 @@ void dlt_run_fill(struct dlt_estimate *e, const struct dlt_run_parts *parts)
     fill_terms(e, parts, &step, &n, e->terms);
     for (int i = 0; i < DLT_TERMS; i++)
         e->terms[i] *= runs;
-    e->terms[DLT_TERM_SETUP] = t->setup_s >= 0 ? t->setup_s : dlt_run_default_setup(t->framework);
+    e->terms[DLT_TERM_SETUP] = t->setup_s >= 0 ? t->setup_s : default_setup(t->framework);
     e->job_s = isnan(steps) ? NAN : sum_terms(e->terms);
     fill_epoch(e, parts, &step);
 }

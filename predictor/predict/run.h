@@ -30,7 +30,4 @@ double dlt_run_batches(const struct dlt_estimate *estimate);
  * does not say enough. */
 void dlt_run_fill(struct dlt_estimate *estimate, const struct dlt_run_parts *parts);
 
-/* Seconds before the first step (imports, device context) where `setup` does not say. */
-double dlt_run_default_setup(enum dlt_framework framework);
-
 #endif

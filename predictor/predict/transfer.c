@@ -241,9 +241,10 @@ void dlt_transfer_sigma_terms(const struct dlt_section *s, const struct dlt_dona
     dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, 0, terms);
 }
 
-double dlt_transfer_correction(const struct dlt_section *s, const struct dlt_donated *donated,
-                               const struct dlt_donation *donation, size_t count,
-                               const struct dlt_record *record)
+/* ln of what the section's line and shares make of the mean. */
+static double correction_of(const struct dlt_section *s, const struct dlt_donated *donated,
+                            const struct dlt_donation *donation, size_t count,
+                            const struct dlt_record *record)
 {
     struct dlt_numbers terms;
     double sum = 0;
@@ -281,7 +282,7 @@ void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file
     if (count == 0)
         return;
     all = dlt_donated_of(donation, count);
-    correction = dlt_transfer_correction(section, &all, donation, count, record);
+    correction = correction_of(section, &all, donation, count, record);
     dlt_transfer_sigma_terms(section, &all, record, terms);
     inside = dlt_section_sigma(section, terms);
     price->seconds = exp(all.ln_seconds + correction);

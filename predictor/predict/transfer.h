@@ -66,11 +66,6 @@ void dlt_transfer_terms(const struct dlt_section *section, const struct dlt_dona
 void dlt_transfer_sigma_terms(const struct dlt_section *section, const struct dlt_donated *donated,
                               const struct dlt_record *record, double terms[DLT_SIGMA_TERMS]);
 
-/* ln of what the section's line and shares make of the mean. */
-double dlt_transfer_correction(const struct dlt_section *section, const struct dlt_donated *donated,
-                               const struct dlt_donation *donation, size_t count,
-                               const struct dlt_record *record);
-
 /* All of it for a section of ratio DLT_RATIO_TRANSFER; NaN seconds where no donor knows. */
 void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file_entry *entry,
                         const struct dlt_section *section, const struct dlt_device *device,
