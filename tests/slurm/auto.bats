@@ -34,9 +34,9 @@ priced() { # [SETTINGS]
 
 @test "cost: the cheapest run, with its price" {
     submit --gres=gpu:1 "$long" --dl-partition=auto:cost
-    # p100: 46:45 at 0.3 an hour is 0.234; v100: 23:33 at 1 is 0.393; a100: 6:09 at 10 is 1.03.
+    # p100: 46:26 at 0.3 an hour is 0.232; v100: 23:24 at 1 is 0.390; a100: 6:07 at 10 is 1.02.
     in_partition p100
-    says "partition set to p100: the cheapest run, 0.234"
+    says "partition set to p100: the cheapest run, 0.232"
     set_as_said
     priced 'objective = "cost"; dl_partition = "auto";'
     submit --gres=gpu:1 "$long"

@@ -30,7 +30,7 @@ setup() { plugin_setup; }
 @test "never changes the user's --time and warns when it is too short" {
     submit "${v100[@]}" "$long" --time=2
     [[ $(job_field "$job" TimeLimit) == 00:02:00 ]]
-    [[ $stderr =~ "warning: --time=00:02:00 is probably too short: on v100 the job takes about 00:23:3"[0-9]" and runs longer than that with a probability of 100 %; --time=00:38:00 would do" ]]
+    [[ $stderr =~ "warning: --time=00:02:00 is probably too short: on v100 the job takes about 00:23:2"[0-9]" and runs longer than that with a probability of 100 %; --time=00:38:00 would do" ]]
     submit "${v100[@]}" "$long" --time=5-00
     [[ $(job_field "$job" TimeLimit) == 5-00:00:00 ]]
     [[ $stderr != *warning* ]]
@@ -102,7 +102,7 @@ setup() { plugin_setup; }
     conf 'max_limit = "30m";'
     submit "${v100[@]}" "$long"
     [[ $(limit) == 1800 ]]
-    [[ $stderr =~ "the longest that v100 allows is 00:30:00, and the job (about 00:23:3"[0-9]") runs longer than that with a probability of "[0-9]+" %" ]]
+    [[ $stderr =~ "the longest that v100 allows is 00:30:00, and the job (about 00:23:2"[0-9]") runs longer than that with a probability of "[0-9]+" %" ]]
     set_as_said
 }
 

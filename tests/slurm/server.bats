@@ -32,14 +32,14 @@ setup() {
 }
 
 @test "job_submit: a --time far over the estimate is capped" {
-    # Ten times 23:34 are 236 minutes.
+    # Ten times 23:24 are 234 minutes.
     submit "${v100[@]}" "$long" --time=5-0
-    [[ $(job_field "$job" TimeLimit) == 03:56:00 ]]
-    says "--time is capped at 236 minutes"
+    [[ $(job_field "$job" TimeLimit) == 03:54:00 ]]
+    says "--time is capped at 234 minutes"
     run --separate-stderr salloc "${v100[@]}" "$long" --time=5-0 sh -c 'squeue -h -j $SLURM_JOB_ID -o %l'
-    [[ $output == 3:56:00 ]]
+    [[ $output == 3:54:00 ]]
     run --separate-stderr srun "${v100[@]}" "$long" --time=5-0 sh -c 'squeue -h -j $SLURM_JOB_ID -o %l'
-    [[ $output == 3:56:00 ]]
+    [[ $output == 3:54:00 ]]
 }
 
 @test "job_submit: a training of months is refused with the mend" {
@@ -60,7 +60,7 @@ setup() {
 @test "job_submit: components of a heterogeneous job are told apart" {
     run --separate-stderr sbatch --parsable --hold "${v100[@]}" "$long" --time=5-0 : "${v100[@]}" --time=5-0 --wrap true
     ((status == 0))
-    [[ $(job_field "$output+0" TimeLimit) == 03:56:00 ]]
+    [[ $(job_field "$output+0" TimeLimit) == 03:54:00 ]]
     [[ $(job_field "$output+1" TimeLimit) == 5-00:00:00 ]]
 }
 
