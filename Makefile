@@ -334,6 +334,9 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ADVISE_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) -fsanitize=fuzzer $(ALL_LDFLAGS) -o $@ $^ $(ADVISE_LIBS) $(LIB_LIBS)
 
+# It reads what the learner reads.
+$(BUILD)/fuzz/fuzz_account: $(BUILD)/obj/predictor/learn/accounting.o
+
 # Seeds of the profile's fuzzer, in the format of the day.
 FUZZ_PROFILES := $(patsubst %,$(BUILD)/corpus/fuzz_profile/%.dlp,linear mlp)
 $(FUZZ_PROFILES): $(BUILD)/corpus/fuzz_profile/%.dlp: $(BUILD)/dltime tests/rows.awk
