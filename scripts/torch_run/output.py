@@ -45,21 +45,30 @@ def this_cpu(settings):
     return {key: value for key, value in about.items() if value is not None}
 
 
+def software_of(device):
+    software = {"framework": f"pytorch {torch.__version__}", "timing": "host_synchronous"}
+    if device.type == "cuda":
+        software["backend"] = f"cudnn {torch.backends.cudnn.version()}"
+        software["cuda"] = str(torch.version.cuda)
+    else:
+        software["backend"] = "onednn" if torch.backends.mkldnn.is_available() else "aten"
+    return software
+
+
 def header(settings):
     device = settings["device"]
-    software = {"framework": f"pytorch {torch.__version__}", "timing": "host_synchronous"}
     if device.type == "cuda":
         p = torch.cuda.get_device_properties(device)
         about = {"name": p.name, "vendor": "nvidia", "sms": p.multi_processor_count,
                  "compute_capability": f"{p.major}.{p.minor}",
                  "memory_gib": round(p.total_memory / 2**30, 3)}
-        software["backend"] = f"cudnn {torch.backends.cudnn.version()}"
-        software["cuda"] = str(torch.version.cuda)
     else:
         about = this_cpu(settings)
-        software["backend"] = "onednn" if torch.backends.mkldnn.is_available() else "aten"
-    return {"format": "dltime-runs", "version": 1, "device": about, "software": software,
-            "source": "torch-run"}
+    about = {"format": "dltime-runs", "version": 1, "device": about,
+             "software": software_of(device), "source": "torch-run"}
+    if settings["convolutions"]:
+        about.update({"format": "dltime-measurements", "table": True})
+    return about
 
 
 def check_header(path, line, about):
@@ -68,11 +77,14 @@ def check_header(path, line, about):
         there = json.loads(line)
         same = (there["device"]["name"], there["software"]["framework"]) == (
             about["device"]["name"], about["software"]["framework"])
+        kind = (there["format"], there.get("table")) == (about["format"], about.get("table"))
     except (ValueError, KeyError, TypeError):
         raise Failure(f"{path}: holds no runs of one device; name another file") from None
     if not same:
         raise Failure(f"{path}: is of {there['device']['name']}, {there['software']['framework']};"
                       " name another file")
+    if not kind:
+        raise Failure(f"{path}: runs and convolutions go to files of their own; name another file")
 
 
 def last_line(file):

@@ -133,3 +133,21 @@ END
     run -1 --separate-stderr "$PYTHON" "$run" "${options[@]}"
     [ "$(cat runs.jsonl)" = 'my notes' ]
 }
+
+@test "layers that dlbench measured are timed in PyTorch" {
+    needs_torch
+    run -2 python3 "$run" lenet5 --operators rows.jsonl --output layers.jsonl
+    # One configuration in its three passes, and one that PyTorch has no function for.
+    cat >rows.jsonl <<'END'
+{"format":"dltime-measurements","version":1,"device":{"name":"some CPU","vendor":"amd"},"software":{"framework":"none","timing":"host_synchronous"}}
+{"op":"dense","batch":4,"in_features":8,"out_features":3,"bias":true,"pass":"forward","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
+{"op":"dense","batch":4,"in_features":8,"out_features":3,"bias":true,"pass":"backward_data","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
+{"op":"dense","batch":4,"in_features":8,"out_features":3,"bias":true,"pass":"backward_weight","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
+{"op":"conv2d","batch":1,"in_channels":1,"in_size":[8,8],"out_channels":1,"kernel":[3,3],"padding":[[0,1],[0,1]],"pass":"forward","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
+{"op":"dense","ba
+END
+    "$PYTHON" "$run" --operators rows.jsonl --threads 1 --device cpu --budget 5 --output layers.jsonl
+    jq -es '(.[0].device.name == "some CPU") and (.[0].software.framework | startswith("pytorch "))
+            and (.[1:] | length == 3 and all(.op == "dense" and .median_ms > 0 and .median_ms < 1000))
+            and ([.[1:][].pass] == ["forward", "backward_data", "backward_weight"])' layers.jsonl
+}
