@@ -352,6 +352,11 @@ fuzz-programs: $(FUZZ_TARGETS) $(FUZZ_PROFILES)
 fuzz:
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),20) scripts/test fuzz
 
+# Hours: real PyTorch jobs on a private Slurm against what was said of them.
+.PHONY: closed-loop
+closed-loop: all
+	BUILD=$(abspath $(BUILD)) tests/closed-loop/run --work $(BUILD)/closed-loop
+
 .PHONY: reliability analyze coverage
 reliability: all
 	BUILD=$(abspath $(BUILD)) tests/reliability/run
