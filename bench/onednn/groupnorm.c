@@ -21,17 +21,66 @@ struct sets {
     float *y, *mean, *inverse, *dx, *dscale, *dshift;
 };
 
+/* Sums in so many parts, as a sum of floats in order cannot be vectorised; short ones are not worth
+ * it.
+ */
+enum { LANES = 16 };
+
+static float sum_of(const float *x, int64_t count)
+{
+    float lane[LANES] = {0}, sum = 0;
+    int64_t i = 0;
+
+    if (count >= LANES) {
+        for (; i + LANES <= count; i += LANES)
+            for (int l = 0; l < LANES; l++)
+                lane[l] += x[i + l];
+        for (int l = 0; l < LANES; l++)
+            sum += lane[l];
+    }
+    for (; i < count; i++)
+        sum += x[i];
+    return sum;
+}
+
+/* Of g (x - mean), or, where g is x, of (x - mean)^2. */
+static float sum_products(const float *g, const float *x, float mean, int64_t count)
+{
+    float lane[LANES] = {0}, sum = 0, off = g == x ? mean : 0;
+    int64_t i = 0;
+
+    if (count >= LANES) {
+        for (; i + LANES <= count; i += LANES)
+            for (int l = 0; l < LANES; l++)
+                lane[l] += (g[i + l] - off) * (x[i + l] - mean);
+        for (int l = 0; l < LANES; l++)
+            sum += lane[l];
+    }
+    for (; i < count; i++)
+        sum += (g[i] - off) * (x[i] - mean);
+    return sum;
+}
+
+/* The two sums of one channel; rms_norm's have one element. */
+static inline void channel_sums(const float *g, const float *x, float mean, int64_t plane,
+                                float *sum_g, float *sum_gx)
+{
+    if (plane == 1) {
+        *sum_g = *g;
+        *sum_gx = *g * (*x - mean);
+        return;
+    }
+    *sum_g = sum_of(g, plane);
+    *sum_gx = sum_products(g, x, mean, plane);
+}
+
 static void statistics(const struct sets *s, int64_t set)
 {
     int64_t elements = s->channels * s->plane;
     const float *x = s->x + set * elements;
-    float sum = 0, squares = 0, mean = 0;
+    float mean = s->centered ? sum_of(x, elements) / (float)elements : 0;
+    float squares = sum_products(x, x, mean, elements);
 
-    for (int64_t i = 0; i < elements && s->centered; i++)
-        sum += x[i];
-    mean = sum / (float)elements;
-    for (int64_t i = 0; i < elements; i++)
-        squares += (x[i] - mean) * (x[i] - mean);
     s->mean[set] = mean;
     s->inverse[set] = 1 / sqrtf(squares / (float)elements + epsilon);
 }
@@ -67,12 +116,9 @@ static void backward_sets(void *data, size_t from, size_t to)
 
         for (int64_t c = 0; c < s->channels; c++) {
             int64_t at = (set * s->channels + c) * s->plane;
-            float g = 0, gx = 0;
+            float g, gx;
 
-            for (int64_t i = 0; i < s->plane; i++) {
-                g += s->g[at + i];
-                gx += s->g[at + i] * (s->x[at + i] - mean);
-            }
+            channel_sums(s->g + at, s->x + at, mean, s->plane, &g, &gx);
             sum_g += g * s->scale[first + c];
             sum_gx += gx * inverse * s->scale[first + c];
         }
@@ -101,15 +147,18 @@ static void backward_parameters(void *data, size_t from, size_t to)
             s->dshift[c] = 0;
     }
     for (int64_t image = 0; image < s->count / s->groups; image++) {
-        for (int64_t c = (int64_t)from; c < (int64_t)to; c++) {
-            int64_t set = image * s->groups + c / s->channels;
-            int64_t at = (image * all + c) * s->plane;
-            float g = 0, gx = 0;
+        int64_t set = image * s->groups + (int64_t)from / s->channels;
+        int64_t left = s->channels - (int64_t)from % s->channels; /* channels of that set */
 
-            for (int64_t i = 0; i < s->plane; i++) {
-                g += s->g[at + i];
-                gx += s->g[at + i] * (s->x[at + i] - s->mean[set]);
+        for (int64_t c = (int64_t)from; c < (int64_t)to; c++, left--) {
+            int64_t at = (image * all + c) * s->plane;
+            float g, gx;
+
+            if (left == 0) {
+                set++;
+                left = s->channels;
             }
+            channel_sums(s->g + at, s->x + at, s->mean[set], s->plane, &g, &gx);
             s->dscale[c] += gx * s->inverse[set];
             if (s->dshift)
                 s->dshift[c] += g;
