@@ -20,7 +20,9 @@ setup_file() {
     cp -r "$source_dir/etc" "$source_dir/scripts" "$folder/tree"
     cp "$BUILD"/dl* "$BUILD"/*.so "$folder/tree/build"
     chmod -R go=rX "$folder/tree"
-    export folder
+    python=python3
+    ! /usr/bin/python3 -c 'import torch' 2>/dev/null || python=/usr/bin/python3
+    export folder python
     rm -f "$(slurm_dltime_conf)"
 }
 
@@ -85,8 +87,8 @@ check_table() { # ACCURACY-FILE
 }
 
 @test "an ordinary user gathers; what cannot be measured says why and stops nothing else" {
-    as_user "$site" gather --folder bench --full 9s --partitions cpu1,p100 -- --comment=mine \
-        >out 2>err 3>&- &
+    as_user "$site" gather --folder bench --full 9s --partitions cpu1,p100 --python "$python" \
+        -- --comment=mine >out 2>err 3>&- &
     wait_for_line . bench/cpu1.cpu1-1.id
     job=$(cat bench/cpu1.cpu1-1.id)
     [ "$(job_field "$job" Comment)" = mine ]
@@ -102,11 +104,26 @@ check_table() { # ACCURACY-FILE
     wait $! || status=$?
     cat out err
     [ "$status" -eq 1 ]
-    grep -E '^p100 +p100 +p100-1 +failed +0 +0  no NVIDIA driver on p100-1$' out
-    grep -E '^cpu1 +cpu1 +cpu1-1 +done +[0-9]+ +[2-9] *$' out
+    grep -E '^p100 +p100 +p100-1 +failed +0 +0 +0  no NVIDIA driver on p100-1$' out
+    grep -E '^cpu1 +cpu1 +cpu1-1 +done +[0-9]+ +[2-9] +[0-9]+ *$' out
     grep -q 'next: dltime-site install --folder' err
     [ "$(job_field "$job" Restarts)" = 1 ]
     [ "$(grep -c '"format"' bench/cpu1.cpu1-1.jsonl)" -eq 1 ]
+}
+
+@test "steps of PyTorch are gathered where Python has torch, and a line says where it has not" {
+    if ! as_user "$python" -c 'import torch' 2>/dev/null; then
+        grep -qx "$python has no torch: steps of PyTorch are not measured" bench/cpu1.cpu1-1.log
+        [ ! -e bench/cpu1.cpu1-1.torch.jsonl ]
+        skip "$python has no torch"
+    fi
+    run ! grep 'has no torch' bench/cpu1.cpu1-1.log
+    [ "$(jq -s '.[1].framework | startswith("pytorch ")' bench/cpu1.cpu1-1.torch.jsonl)" = true ]
+    grep -qx lenet5:16,128 bench/cpu1.cpu1-1.torch
+    [ "$(jq -r '.software.framework // .op' bench/cpu1.cpu1-1.layers.jsonl | head -n 1 | cut -c 1-8)" = "pytorch " ]
+    [ "$(wc -l <bench/cpu1.cpu1-1.layers.jsonl)" -gt 1 ]
+    run -0 --separate-stderr "$site" install --folder bench --dry-run
+    grep -Eq '^cpu1 .* 1 node, 0 days old, pytorch [0-9.a-z+]+: [0-9]+ layers and [0-9]+ runs$' <<<"$output"
 }
 
 @test "gathering again measures nothing twice, and goes on where a job was lost" {
@@ -136,7 +153,7 @@ check_table() { # ACCURACY-FILE
 @test "install trains, and a submission shows the measured table" {
     gather_more as_user "$site"
     run -0 --separate-stderr "$site" install --folder bench --dry-run
-    grep -Eq '^cpu1 .* 1 node, 0 days old$' <<<"$output"
+    grep -Eq '^cpu1 .* 1 node, 0 days old(,|$)' <<<"$output"
     grep -Eq '^p100 +not measured: no NVIDIA driver on p100-1$' <<<"$output"
     grep -q 'name = "v100"; nodes = 2; cores_per_node = 40; gpus_per_node = 4; gpu_type = "v100"' \
         <<<"$output"
@@ -160,7 +177,7 @@ check_table() { # ACCURACY-FILE
     # A second node, a tenth slower in everything.
     jq -c 'if .op then .median_ms *= 1.1 else . end' bench/cpu1.cpu1-1.jsonl >two/cpu1.cpu1-2.jsonl
     run -0 --separate-stderr "$site" install --folder two --dry-run
-    grep -Eq '^cpu1 .* 2 nodes that differ by 10 %, 0 days old$' <<<"$output"
+    grep -Eq '^cpu1 .* 2 nodes that differ by 10 %, 0 days old(,|$)' <<<"$output"
 }
 
 @test "generations are kept, switched in one rename, and rolled back to" {
@@ -186,7 +203,7 @@ check_table() { # ACCURACY-FILE
     mkdir hostile && cp bench/devices bench/cpu1.cpu1-1.* hostile
     mkfifo hostile/cpu1.other.jsonl hostile/cpu1.other.state hostile/p100.p100-1.jsonl
     run -0 --separate-stderr timeout 120 "$site" install --folder hostile --dry-run
-    grep -Eq '^cpu1 .* 1 node, 0 days old$' <<<"$output"
+    grep -Eq '^cpu1 .* 1 node, 0 days old(,|$)' <<<"$output"
     for name in '../../../tmp/x' '.' 'a b' '*'; do
         printf '%s|cpu:1|cpu|\n' "$name" >hostile/devices
         run -1 --separate-stderr timeout 60 "$site" install --folder hostile --dry-run
