@@ -51,7 +51,7 @@ CFLAGS   ?= -O2 -g
 ALL_CFLAGS := -std=gnu11 -D_GNU_SOURCE -fPIC -fno-math-errno $(WARNINGS) $(WERROR) $(CFLAGS) \
 	-Ipredictor -Ibench -MMD -MP
 ifdef SLURM_PREFIX
-ALL_CFLAGS   += -I$(SLURM_PREFIX)/include
+ALL_CFLAGS   += -isystem $(SLURM_PREFIX)/include
 SLURM_LIBDIR := $(patsubst %/libslurm.so,%,$(firstword $(wildcard $(addprefix \
 	$(SLURM_PREFIX)/,lib/libslurm.so lib64/libslurm.so)) $(SLURM_PREFIX)/lib/libslurm.so))
 SLURM_LIBS   := -L$(SLURM_LIBDIR) -Wl,-rpath,$(SLURM_LIBDIR)
