@@ -78,7 +78,7 @@ rows() {
     run --separate-stderr "$dltime" train few.jsonl
     [ "$status" -eq 2 ] && [[ "$stderr" == *"--output PROFILE"* ]]
     run --separate-stderr "$dltime" train few.jsonl --output x.dlp --method magic
-    [ "$status" -eq 2 ] && [[ "$stderr" == *"--method is auto, mlp, linear or cost"* ]]
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"--method is auto, mlp, linear, cost or conv-table"* ]]
     run --separate-stderr "$dltime" train few.jsonl --output x.dlp --seed -1
     [ "$status" -eq 2 ] && [[ "$stderr" == *"--seed takes a whole number"* ]]
     run --separate-stderr "$dltime" train missing.jsonl --output x.dlp
