@@ -436,6 +436,7 @@ accuracy: all $(BUILD)/tests/spread $(BUILD)/tests/row_times
 	BUILD=$(abspath $(BUILD)) tests/accuracy/scaling
 	BUILD=$(abspath $(BUILD)) tests/accuracy/limits
 	BUILD=$(abspath $(BUILD)) tests/accuracy/recommend
+	BUILD=$(abspath $(BUILD)) tests/accuracy/conv-table
 
 # What is installed, for install and uninstall: MODE:FILE:TARGET.
 into = $(foreach f,$(3),$(1):$(f):$(2)/$(notdir $(f)))
