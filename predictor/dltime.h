@@ -31,8 +31,8 @@
  * Errors: what can fail returns 0, or -1 with one sentence in *error, which has to be given; then
  * the object that would have been made is NULL or as it was, and nothing is left open or allocated.
  * *error means something after a failure only. Short memory is such a failure, except inside the
- * parsers of json-c (0.16) and libconfig (1.5), which do not survive it. The library never prints, never ends the
- * process, sets no signal handler and does not depend on the locale.
+ * parsers of json-c (0.16) and libconfig (1.5), which do not survive it. The library never prints,
+ * never ends the process, sets no signal handler and does not depend on the locale.
  *
  * Ownership: each object belongs to the caller, who destroys it once nothing uses it any more;
  * every destroy function takes NULL. An estimate stays valid without the model and the profile that

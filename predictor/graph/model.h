@@ -50,8 +50,8 @@ struct dlt_training {
     double checkpoint_bytes;
     double checkpoint_bandwidth; /* bytes/s */
     double loader_samples_per_s; /* of all devices together */
-    double setup_s; /* NaN: not said */
-    int64_t runs;   /* default 1 */
+    double setup_s;              /* NaN: not said */
+    int64_t runs;                /* default 1 */
 };
 
 struct dlt_model_source; /* private to the loaders */

@@ -32,9 +32,9 @@ enum dlt_term {
 /* As `predict --json` names them. */
 extern const char *const dlt_term_names[DLT_TERMS];
 
-/* bytes/s of checkpoints where nobody says more. Between what one thread of torch.save made of 1 GiB
- * to a local disk, 0.2 GB/s (PyTorch 1.13, two busy cores), and 1 GB/s and more that parallel file
- * systems take from one client. */
+/* bytes/s of checkpoints where nobody says more. Between what one thread of torch.save made of 1
+ * GiB to a local disk, 0.2 GB/s (PyTorch 1.13, two busy cores), and 1 GB/s and more that parallel
+ * file systems take from one client. */
 #define DLT_CHECKPOINT_BANDWIDTH 0.5e9
 
 struct dlt_estimate {

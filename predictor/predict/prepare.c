@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* A submission asks for a few batches (global_batch over partitions of different size, the last ones
- * of their epochs), and for GPUs and CPUs; what is past that is lowered anew. */
+/* A submission asks for a few batches (global_batch over partitions of different size, the last
+ * ones of their epochs), and for GPUs and CPUs; what is past that is lowered anew. */
 enum { KEPT = 16 };
 
 struct dlt_prepared {

@@ -70,8 +70,11 @@ int main(int argc, char **argv)
     int *exceeded = calloc((size_t)drawings + 1, sizeof *exceeded);
     double *ratio = calloc((size_t)drawings * WORLD_JOBS + 1, sizeof *ratio);
 
-    if (!exceeded || !ratio || drawings < 1)
+    if (!exceeded || !ratio || drawings < 1) {
+        free(exceeded);
+        free(ratio);
         return 2;
+    }
     printf("| world | jobs | within the 99 %% limit | 95 %% interval | limit / real, median |\n"
            "|---|--:|--:|--:|--:|\n");
     for (int w = 0; w < WORLDS; w++) {
@@ -82,7 +85,7 @@ int main(int argc, char **argv)
         for (int d = 0; d < drawings; d++) {
             struct world_result result;
 
-            world_draw(&worlds[w], seed, (uint64_t)(w * 100000 + d), quantile, &result);
+            world_draw(&worlds[w], seed, (uint64_t)w * 100000 + (uint64_t)d, quantile, &result);
             exceeded[d] = result.exceeded;
             sum += result.exceeded;
             for (int j = 0; j < WORLD_JOBS; j++)

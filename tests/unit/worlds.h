@@ -117,9 +117,9 @@ static inline void world_draw(const struct world *w, uint64_t seed, uint64_t str
                               double quantile, struct world_result *result)
 {
     static struct dlt_step_case cases[WORLD_NETWORKS * WORLD_DEVICES * WORLD_BATCHES];
-    struct dlt_step_sum network[WORLD_NETWORKS];
+    struct dlt_step_sum network[WORLD_NETWORKS] = {0};
     struct dlt_step_parameters host, found;
-    double error[WORLD_NETWORKS], bias[WORLD_DEVICES + 1], family = 0;
+    double error[WORLD_NETWORKS] = {0}, bias[WORLD_DEVICES + 1] = {0}, family = 0;
     struct dlt_random random;
     size_t count = 0;
 
@@ -138,7 +138,7 @@ static inline void world_draw(const struct world *w, uint64_t seed, uint64_t str
     for (int j = 0; j < WORLD_JOBS; j++) {
         struct dlt_step_case job = {.sum = world_network(&random, w->units)};
         struct dlt_estimate e = {.devices = 1, .nodes = 1};
-        double real = dlt_step_case_time(&job, &host), limit, fresh;
+        double real = dlt_step_case_time(&job, &host), limit, fresh = 0;
 
         /* Half of the jobs are of the family seen last, the others of new ones. */
         real *= exp(bias[w->far ? w->devices : 0] + w->run * world_error(&random, w->freedom) +
