@@ -31,6 +31,49 @@ static double conformal_quantile(double *value, size_t count, double share)
     return value[rank < 1 ? 0 : rank > count ? count - 1 : rank - 1];
 }
 
+/* The same where each counts by its weight, which are 1 on average. */
+struct weighted {
+    double value, weight;
+};
+
+static int ascending_weighted(const void *a, const void *b)
+{
+    const struct weighted *x = a, *y = b;
+
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static double weighted_quantile(struct weighted *w, size_t count, double share)
+{
+    double wanted = share * (double)(count + 1), sum = 0;
+    size_t i = 0;
+
+    qsort(w, count, sizeof *w, ascending_weighted);
+    for (; i + 1 < count; i++)
+        if ((sum += w[i].weight) >= wanted)
+            break;
+    return w[i].value;
+}
+
+/*
+ * How much a row counts for the spread. Configurations drawn evenly hold few that are shaped like
+ * layers of networks, which have many channels and small images: those terms of the line (see
+ * dlt_section_sigma_terms) say how much of that a row is. The factors were chosen so that both
+ * kinds of rows are covered alike.
+ */
+static void weigh(struct dlt_held_out *h, size_t count)
+{
+    const double by_size = -0.3, by_channels = 0.5;
+    double mean = 0;
+
+    for (size_t r = 0; r < count; r++) {
+        h[r].weight = exp(by_size * h[r].terms[8] + by_channels * h[r].terms[9]);
+        mean += h[r].weight / (double)count;
+    }
+    for (size_t r = 0; r < count; r++)
+        h[r].weight /= mean;
+}
+
 static double residual(const struct dlt_section *s, const struct dlt_held_out *h)
 {
     double apart = dlt_section_extrapolation(s, h->distance, h->outside);
@@ -78,12 +121,12 @@ static void slope_and_curvature(const struct dlt_build *b, const struct dlt_held
             gram[i * DLT_SIGMA_TERMS + j] = i != j ? 0 : i ? ridge : 1e-9;
     }
     for (size_t r = 0; r < count; r++) {
-        double scaled = fmin(size[r] / line(b, h[r].terms), 1e6);
+        double scaled = fmin(size[r] / line(b, h[r].terms), 1e6), weight = h[r].weight;
 
         for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
-            right[i] += h[r].terms[i] * (scaled - 1);
+            right[i] += weight * h[r].terms[i] * (scaled - 1);
             for (int j = 0; j < DLT_SIGMA_TERMS; j++)
-                gram[i * DLT_SIGMA_TERMS + j] += scaled * h[r].terms[i] * h[r].terms[j];
+                gram[i * DLT_SIGMA_TERMS + j] += weight * scaled * h[r].terms[i] * h[r].terms[j];
         }
     }
 }
@@ -102,7 +145,7 @@ static void fit_terms(struct dlt_build *b, const struct dlt_held_out *h, size_t 
     size_t all[DLT_SIGMA_TERMS];
 
     for (size_t r = 0; r < count; r++)
-        mean += size[r] / (double)count;
+        mean += h[r].weight * size[r] / (double)count;
     for (size_t i = 0; i < DLT_SIGMA_TERMS; i++) {
         all[i] = i;
         b->model.sigma[i] = i ? 0 : log(mean);
@@ -134,44 +177,46 @@ static void limit(struct dlt_build *b, const struct dlt_held_out *h, size_t coun
 
 /* Residuals from row `from` on in units of the line. */
 static void scale_down(const struct dlt_build *b, const struct dlt_held_out *h, size_t from,
-                       size_t to, const double *size, double *scaled)
+                       size_t to, const double *size, struct weighted *scaled)
 {
-    for (size_t r = from; r < to; r++)
-        scaled[r] =
-            size[r] / fmin(fmax(line(b, h[r].terms), b->model.sigma_low), b->model.sigma_high);
+    for (size_t r = from; r < to; r++) {
+        double range = fmin(fmax(line(b, h[r].terms), b->model.sigma_low), b->model.sigma_high);
+
+        scaled[r] = (struct weighted){.value = size[r] / range, .weight = h[r].weight};
+    }
 }
 
 /* What to multiply the line by: from residuals in units of a line that the other half of the rows
  * gave, since its own rows flatter it. The rows are shuffled. */
 static double conformal_scale(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
-                              const double *size, double *scratch)
+                              const double *size, double *scratch, struct weighted *scaled)
 {
     const size_t least = 40; /* rows; half of fewer would tell nothing */
     size_t half = count / 2;
 
     if (count < least) {
-        scale_down(b, h, 0, count, size, scratch);
+        scale_down(b, h, 0, count, size, scaled);
     } else {
         fit_terms(b, h + half, count - half, size + half);
-        limit(b, h, count, scratch + count);
-        scale_down(b, h, 0, half, size, scratch);
+        limit(b, h, count, scratch);
+        scale_down(b, h, 0, half, size, scaled);
         fit_terms(b, h, half, size);
-        limit(b, h, count, scratch + count);
-        scale_down(b, h, half, count, size, scratch);
+        limit(b, h, count, scratch);
+        scale_down(b, h, half, count, size, scaled);
     }
-    return conformal_quantile(scratch, count, 0.9) / central90;
+    return weighted_quantile(scaled, count, 0.9) / central90;
 }
 
-/* scratch: room for 2 x count. */
+/* scratch, scaled: room for count. */
 static void fit_sigma(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
-                      const double *size, double *scratch)
+                      const double *size, double *scratch, struct weighted *scaled)
 {
     /* Few residuals say little about their spread: as Student's t does for a mean. */
     double scale = sqrt(1 + 4 / (double)count);
 
     fit_terms(b, h, count, size);
     limit(b, h, count, scratch);
-    scale *= conformal_scale(b, h, count, size, scratch);
+    scale *= conformal_scale(b, h, count, size, scratch, scaled);
     fit_terms(b, h, count, size);
     limit(b, h, count, scratch);
     b->model.sigma[0] += log(scale);
@@ -205,11 +250,15 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
                   struct dlt_accuracy *accuracy)
 {
     const double least_residual = 1e-4;
-    double *scratch = malloc((3 * count + 1) * sizeof *scratch);
+    double *scratch = malloc((2 * count + 1) * sizeof *scratch);
+    struct weighted *scaled = malloc((count + 1) * sizeof *scaled);
     struct dlt_section section;
 
-    if (!scratch)
+    if (!scratch || !scaled) {
+        free(scratch);
+        free(scaled);
         return -1;
+    }
     for (size_t r = 0; r < count; r++)
         scratch[r] = h[r].distance;
     b->model.near = fmax(conformal_quantile(scratch, count, 0.99), 0.1);
@@ -223,9 +272,11 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
     section = dlt_build_section(b);
     for (size_t r = 0; r < count; r++)
         scratch[r] = fmax(fabs(residual(&section, &h[r])), least_residual);
-    fit_sigma(b, h, count, scratch, scratch + count);
+    weigh(h, count);
+    fit_sigma(b, h, count, scratch, scratch + count, scaled);
     section = dlt_build_section(b);
     score(&section, h, count, scratch, accuracy);
+    free(scaled);
     free(scratch);
     return 0;
 }

@@ -98,7 +98,8 @@ static void choose_columns(struct problem *p, const struct dlt_rows *rows, size_
     survey_columns(rows, columns, &s);
     dlt_columns(&rows->row[0]->record, &c);
     for (size_t j = 0; j < columns; j++) {
-        if (s.used[j] < least_rows || s.same_as[j] != j || (wanted && !wanted(c.name[j])))
+        if (s.used[j] < least_rows || s.same_as[j] != j || dlt_column_is_retired(c.name[j]) ||
+            (wanted && !wanted(c.name[j])))
             continue;
         /* What every optimizer shares must not hide in what one takes. */
         p->ridge[p->count] =

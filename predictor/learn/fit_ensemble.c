@@ -60,7 +60,7 @@ static void train_forest(struct ensemble *e, size_t bag)
     const struct dlt_ensemble_settings *s = e->settings;
     struct dlt_trees_settings settings = {.rounds = s->rounds,
                                           .leaves = LEAVES,
-                                          .rate = 16.0 / s->rounds,
+                                          .rate = fmin(16.0 / s->rounds, 0.2),
                                           .rows = 0.8,
                                           .features = 0.5,
                                           .least_rows = 10,
@@ -337,7 +337,7 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
     if (e && weight && !dlt_fit_features(b, rows, NULL, &x, &y)) {
         e->settings = settings;
         e->network =
-            (struct dlt_network){.layers = 4, .width = {(int)b->model.inputs, 112, 112, 56, 1}};
+            (struct dlt_network){.layers = 4, .width = {(int)b->model.inputs, 128, 96, 64, 1}};
         e->x = x;
         e->y = y;
         e->weight = weight;

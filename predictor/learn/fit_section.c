@@ -33,14 +33,15 @@ static enum learner choose(enum dlt_method method, size_t rows)
 static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_settings *s,
                                                       const struct dlt_rows *rows)
 {
-    bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
+    bool many = rows->count >= 30000, few = rows->count < 4000;
+    bool convolution = rows->row[0]->record.kind->dims > 0;
     struct dlt_ensemble_settings e = {.members = 4,
                                       .kept = convolution,
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
                                       .bags = s->method == DLT_METHOD_MLP ? 0 : 2,
-                                      .rounds = 160,
+                                      .rounds = few ? 40 : 160,
                                       .student_epochs = many ? 40 : 60,
                                       .synthetic = 0.7,
                                       .threads = s->threads,

@@ -109,6 +109,7 @@ int dlt_fit_student(struct dlt_build *build, const struct dlt_rows *rows, const 
 struct dlt_held_out {
     double seconds, cost_s, ratio, distance, outside;
     double terms[DLT_SIGMA_TERMS];
+    double weight; /* of it among those that the spread is learned from */
 };
 void dlt_hold_out(const struct dlt_build *build, const struct dlt_rows *rows,
                   struct dlt_held_out *held_out);

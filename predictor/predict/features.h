@@ -50,6 +50,8 @@ void dlt_columns(const struct dlt_record *record, struct dlt_numbers *columns);
 bool dlt_column_is_update(const char *name);
 bool dlt_column_is_input_update(const char *name);
 bool dlt_column_is_of_one(const char *name);
+/* Learned by no new section; older ones may have coefficients of it. */
+bool dlt_column_is_retired(const char *name);
 
 /* What a column's time goes by when another device does the work. Constants go by the host and the
  * launch, MACs, FLOPs and tiles by the arithmetic, everything else by the memory. */
@@ -68,9 +70,10 @@ void dlt_features(const struct dlt_record *record, const struct dlt_device *devi
  * indicators of everything else. */
 void dlt_coordinates(const struct dlt_record *record, struct dlt_numbers *coordinates);
 
-/* A number that changes whenever the kind's columns, features or coordinates change in count, order
- * or name: a section learned with others must not be used. */
-uint32_t dlt_feature_signature(const struct dlt_record_kind *kind);
+/* A number that changes whenever the kind's first so many columns, its features or its coordinates
+ * change in count, order or name: a section learned with others must not be used. Columns behind
+ * those that it was learned with are as if they were not there. columns: more than there are, all. */
+uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t columns);
 
 /* ln(ceil(x / tile) tile / x): what padding x to whole tiles adds. */
 double dlt_padding_waste(double x, double tile);

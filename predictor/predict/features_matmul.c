@@ -33,6 +33,37 @@ static double padded(double x, double tile)
     return ceil(x / tile) * tile;
 }
 
+/* 1 where an algorithm multiplies less than the direct sum, near 0 where it multiplies far more and
+ * no library takes it: a transform in tiles of 32 x 32 of an image of 2 x 2 moves hundreds of times
+ * what the layer does. */
+static double pays(const struct dlt_algorithm *algorithm, double direct_macs)
+{
+    double times = algorithm->macs / direct_macs;
+
+    return 1 / (1 + times * times);
+}
+
+/* Transforms, where they pay. After all other columns, since sections that were learned before
+ * there were these know the others by their places. */
+static void transform_columns(const struct dlt_record *record, const struct dlt_work *w,
+                              double here, struct dlt_numbers *c)
+{
+    struct dlt_geometry g = dlt_geometry_of(record);
+    double direct = fmax(w->batch * w->m * w->n * w->k, 1);
+    double first = here * (g.stride == 1 && g.kernel > 1);
+    const struct dlt_algorithm winograd = dlt_winograd(&g, 4), whole = dlt_fourier(&g, false),
+                               tiled = dlt_fourier(&g, true);
+    double by_winograd = g.kernel == 3 ? first * pays(&winograd, direct) : 0;
+    double by_whole = first * pays(&whole, direct), by_tiled = first * pays(&tiled, direct);
+
+    dlt_numbers_add(c, "winograd paying macs", by_winograd * winograd.macs);
+    dlt_numbers_add(c, "winograd paying elements", by_winograd * winograd.elements);
+    dlt_numbers_add(c, "fft paying macs", by_whole * whole.macs);
+    dlt_numbers_add(c, "fft paying elements", by_whole * whole.elements);
+    dlt_numbers_add(c, "fft tiled paying macs", by_tiled * tiled.macs);
+    dlt_numbers_add(c, "fft tiled paying elements", by_tiled * tiled.elements);
+}
+
 /* The product of one part as libraries tile it: channels of the result padded to the tile. Forward
  * makes out_channels, the data gradient in_channels, the weight gradient both. */
 static void tile_columns(const struct dlt_geometry *g, const struct dlt_work *w, int part,
@@ -118,6 +149,8 @@ void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *
         dlt_numbers_add(c, "update input of", on * touches * work->input);
         dlt_numbers_add(c, "update weights of", on * touches * work->weights);
     }
+    for (int part = 0; part < 3 && record->kind->dims > 0; part++)
+        transform_columns(record, work, here[part], c);
 }
 
 void dlt_features_matmul(const struct dlt_record *record, const struct dlt_work *work,

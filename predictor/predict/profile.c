@@ -304,6 +304,29 @@ static const unsigned char *section_bytes(const struct dlt_profile *p, size_t in
     return other;
 }
 
+/* Columns of a kind before those that came later: transforms where they pay. */
+static size_t first_columns(const struct dlt_record_kind *kind)
+{
+    struct dlt_record record = dlt_record_make(kind);
+    struct dlt_numbers columns;
+    size_t count = 0;
+
+    dlt_columns(&record, &columns);
+    while (count < columns.count && !strstr(columns.name[count], "paying"))
+        count++;
+    return count;
+}
+
+/* Whether a section was learned with what a record's numbers mean here. One that asks other entries
+ * has no columns of its own, and may be older than the kind's last ones. */
+static bool has_signature(const struct dlt_file_model *model, const struct dlt_record_kind *kind)
+{
+    bool asks = model->ratio == DLT_RATIO_TRANSFER;
+
+    return model->signature == dlt_feature_signature(kind, asks ? SIZE_MAX : model->columns) ||
+           (asks && model->signature == dlt_feature_signature(kind, first_columns(kind)));
+}
+
 static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
                                      struct dlt_section *section)
 {
@@ -324,7 +347,7 @@ static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
     if (!dlt_section_parse(bytes, s->size, section) || !dlt_section_trees_are_sound(section))
         return DLT_SECTION_ALIEN;
     section->bytes = bytes;
-    if (!kind || section->model.signature != dlt_feature_signature(kind))
+    if (!kind || !has_signature(&section->model, kind))
         return DLT_SECTION_ALIEN;
     return DLT_SECTION_SOUND;
 }

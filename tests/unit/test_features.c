@@ -46,6 +46,42 @@ static void a_convolutions_columns_are_what_a_hand_counts(void **state)
     assert_near(column(&record, "update input"), 0, 0);
 }
 
+/* Winograd's 4 x 4 tiles: 2 images of 2 x 2 tiles of 36 points, 8 36 12 = 3,456 MACs where the sum
+ * has 13,824, a quarter: 3,456 / (1 + 1/16). A transform of 16 x 16 has 16 9 points, 4 real
+ * products each: 4 2 144 12 = 13,824, as many as the sum: half of that. On an image of 2 x 2 under
+ * a kernel of 2 x 2 the sum has 2 4 12 = 96 MACs, one in tiles of 32 x 32 has 4 2 544 12 = 52,224,
+ * 544 times as many. */
+static void transforms_count_where_they_pay(void **state)
+{
+    struct dlt_record record = small_convolution();
+    struct dlt_spatial *s = &record.u.spatial;
+
+    (void)state;
+    assert_near(column(&record, "winograd paying macs"), 3456 / 1.0625, 1e-9);
+    assert_near(column(&record, "fft paying macs"), 6912, 1e-9);
+    for (int d = 0; d < 2; d++) {
+        s->in_size[d] = s->kernel[d] = 2;
+        s->padding[d][0] = s->padding[d][1] = 0;
+    }
+    assert_near(column(&record, "fft tiled paying macs"), 52224.0 / (1 + 544.0 * 544), 1e-9);
+}
+
+/* A section of before the last columns keeps its place; one that lacks others is another. */
+static void columns_that_come_later_leave_signatures_as_they_were(void **state)
+{
+    const struct dlt_record_kind *kind = dlt_record_kind_find("conv2d");
+    struct dlt_record record = small_convolution();
+    struct dlt_numbers columns;
+
+    (void)state;
+    dlt_columns(&record, &columns);
+    assert_int_equal(dlt_feature_signature(kind, columns.count),
+                     dlt_feature_signature(kind, SIZE_MAX));
+    assert_int_not_equal(dlt_feature_signature(kind, columns.count - 1),
+                         dlt_feature_signature(kind, SIZE_MAX));
+    assert_false(dlt_column_is_retired(columns.name[columns.count - 1]));
+}
+
 /* Adam walks over 7 parameter-sized arrays; Justus' steps train the input as well. */
 static void updates_of_input_and_weights_stand_apart(void **state)
 {
@@ -161,16 +197,18 @@ static void every_kind_has_room_for_its_numbers(void **state)
 static void kinds_have_signatures_of_their_own(void **state)
 {
     (void)state;
-    assert_int_equal(dlt_feature_signature(dlt_record_kind_find("dense")),
-                     dlt_feature_signature(dlt_record_kind_find("dense")));
-    assert_int_not_equal(dlt_feature_signature(dlt_record_kind_find("dense")),
-                         dlt_feature_signature(dlt_record_kind_find("conv2d")));
+    assert_int_equal(dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX),
+                     dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX));
+    assert_int_not_equal(dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX),
+                         dlt_feature_signature(dlt_record_kind_find("conv2d"), SIZE_MAX));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_convolutions_columns_are_what_a_hand_counts),
+        cmocka_unit_test(transforms_count_where_they_pay),
+        cmocka_unit_test(columns_that_come_later_leave_signatures_as_they_were),
         cmocka_unit_test(updates_of_input_and_weights_stand_apart),
         cmocka_unit_test(a_convolutions_features_are_what_a_hand_counts),
         cmocka_unit_test(a_products_features_are_what_a_hand_counts),
