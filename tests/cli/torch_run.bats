@@ -55,6 +55,22 @@ END
             and .[3].model == "./net.json"' runs.jsonl
 }
 
+@test "convolutions one by one are a table, in files of their own" {
+    needs_torch
+    "$PYTHON" "$run" resnet8 --convolutions --batch 2 --steps 2 --warmup 1 --threads 1 \
+        --dltime "$BUILD/dltime" --output table.jsonl
+    # Of resnet8's nine convolutions one 3 x 3 shape comes twice. The first reads the images, which need
+    # no gradient.
+    jq -es '.[0].format == "dltime-measurements" and .[0].table == true
+            and (.[1:] | length == 16 and all(.op == "conv2d" and .batch == 2 and .median_ms > 0
+                 and .threads == 1 and .network == "resnet8")
+                 and (map(.pass) | unique) == ["backward", "backward_weight", "forward"]
+                 and .[1].pass == "backward_weight" and .[1].in_channels == 3)' table.jsonl
+    run -1 --separate-stderr "$PYTHON" "$run" resnet8 --batch 2 --dltime "$BUILD/dltime" \
+        --output table.jsonl
+    [[ $stderr == *"runs and convolutions go to files of their own"* ]]
+}
+
 @test "layers of every kind run as the framework's own" {
     needs_torch
     cat >net.json <<'END'
