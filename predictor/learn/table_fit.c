@@ -87,8 +87,8 @@ static double prior_of(const struct dlt_file_table *head, int unknown, double *f
     if (term != DLT_TERM_PRODUCTS || part == DLT_PART_UPDATE)
         return 0;
     *firmly = ridge_products;
-    return head->cost[part == DLT_PART_FORWARD ? DLT_TABLE_FORWARD : DLT_TABLE_BACKWARD]
-                     [DLT_COST_MACS];
+    return head
+        ->cost[part == DLT_PART_FORWARD ? DLT_TABLE_FORWARD : DLT_TABLE_BACKWARD][DLT_COST_MACS];
 }
 
 /* The unknowns of the cases but one network's (-1: all). Returns -1 out of memory. */
