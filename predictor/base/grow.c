@@ -9,7 +9,7 @@ enum { FIRST_ROOM = 16 };
 int dlt_grow(void *array, size_t element, size_t count, size_t more, size_t *room)
 {
     size_t needed, wanted = *room ? *room : FIRST_ROOM;
-    void *memory;
+    void *memory, *larger;
 
     if (__builtin_add_overflow(count, more, &needed))
         return -1;
@@ -19,10 +19,10 @@ int dlt_grow(void *array, size_t element, size_t count, size_t more, size_t *roo
         if (__builtin_mul_overflow(wanted, 2, &wanted))
             return -1;
     memcpy(&memory, array, sizeof memory); /* a pointer of any type */
-    memory = reallocarray(memory, wanted, element);
-    if (!memory)
+    larger = reallocarray(memory, wanted, element);
+    if (!larger)
         return -1;
-    memcpy(array, &memory, sizeof memory);
+    memcpy(array, &larger, sizeof larger);
     *room = wanted;
     return 0;
 }
