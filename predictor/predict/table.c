@@ -27,11 +27,65 @@ static bool all_finite(const double *value, size_t count)
     return true;
 }
 
-static bool shape_is_sound(const struct dlt_table_shape *s, uint32_t points)
+static struct dlt_record record_of(const struct dlt_table_shape *s, double batch)
 {
-    return s->dims >= 1 && s->dims <= 3 && s->groups > 0 && s->in_channels > 0 &&
-           s->out_channels > 0 && s->count > 0 && s->first <= points &&
-           s->count <= points - s->first;
+    static const char *const name[2][3] = {
+        {"conv1d", "conv2d", "conv3d"},
+        {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
+    const struct dlt_record_kind *kind =
+        dlt_record_kind_find(name[s->transposed != 0][s->dims - 1]);
+    struct dlt_record record = dlt_record_make(kind);
+    struct dlt_spatial *to = &record.u.spatial;
+
+    to->batch = (int64_t)batch;
+    to->in_channels = s->in_channels;
+    to->out_channels = s->out_channels;
+    to->groups = s->groups;
+    to->bias = s->bias;
+    for (int d = 0; d < s->dims; d++) {
+        to->in_size[d] = s->in_size[d];
+        to->kernel[d] = s->kernel[d];
+        to->stride[d] = s->stride[d];
+        to->dilation[d] = s->dilation[d];
+        to->padding[d][0] = s->padding[d][0];
+        to->padding[d][1] = s->padding[d][1];
+        to->out_size[d] = s->out_size[d];
+    }
+    return record;
+}
+
+/* A shape's points are in the order of their batches, and its times are times or unknown. */
+static bool points_are_sound(const struct dlt_table_point *point, size_t count)
+{
+    const float most = 1 << 30;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!(point[i].batch >= 1 && point[i].batch <= most) ||
+            (i > 0 && !(point[i].batch > point[i - 1].batch)))
+            return false;
+        for (int slot = 0; slot < DLT_TABLE_SLOTS; slot++)
+            if (!isnan(point[i].seconds[slot]) &&
+                !(point[i].seconds[slot] > 0 && isfinite(point[i].seconds[slot])))
+                return false;
+    }
+    return true;
+}
+
+static bool shape_is_sound(const struct dlt_table *table, const struct dlt_table_shape *s)
+{
+    uint32_t points = table->head->points;
+    struct dlt_record record;
+    struct dlt_error error;
+
+    if (s->dims < 1 || s->dims > 3 || s->count == 0 || s->first > points ||
+        s->count > points - s->first)
+        return false;
+    for (int axis = 0; axis < DLT_TABLE_AXES; axis++)
+        if (!isfinite(s->axis[axis]))
+            return false;
+    record = record_of(s, 1);
+    return dlt_record_check(&record, &error) == 0 &&
+           points_are_sound(table->point + s->first, s->count);
 }
 
 bool dlt_table_parse(const unsigned char *bytes, size_t size, struct dlt_table *table)
@@ -50,7 +104,7 @@ bool dlt_table_parse(const unsigned char *bytes, size_t size, struct dlt_table *
     table->point = (const void *)(bytes + sizeof *h + h->shapes * sizeof *table->shape);
     table->hidden = NULL;
     for (uint32_t i = 0; i < h->shapes; i++)
-        if (!shape_is_sound(&table->shape[i], h->points))
+        if (!shape_is_sound(table, &table->shape[i]))
             return false;
     return true;
 }
@@ -91,33 +145,6 @@ static void fill_axes(struct dlt_table_shape *s, double in, double out)
     s->axis[5] = (float)log(window);
     s->axis[6] = (float)log(stride);
     s->axis[7] = (float)log(dilation);
-}
-
-static struct dlt_record record_of(const struct dlt_table_shape *s, double batch)
-{
-    static const char *const name[2][3] = {
-        {"conv1d", "conv2d", "conv3d"},
-        {"conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}};
-    const struct dlt_record_kind *kind =
-        dlt_record_kind_find(name[s->transposed != 0][s->dims - 1]);
-    struct dlt_record record = dlt_record_make(kind);
-    struct dlt_spatial *to = &record.u.spatial;
-
-    to->batch = (int64_t)batch;
-    to->in_channels = s->in_channels;
-    to->out_channels = s->out_channels;
-    to->groups = s->groups;
-    to->bias = s->bias;
-    for (int d = 0; d < s->dims; d++) {
-        to->in_size[d] = s->in_size[d];
-        to->kernel[d] = s->kernel[d];
-        to->stride[d] = s->stride[d];
-        to->dilation[d] = s->dilation[d];
-        to->padding[d][0] = s->padding[d][0];
-        to->padding[d][1] = s->padding[d][1];
-        to->out_size[d] = s->out_size[d];
-    }
-    return record;
 }
 
 bool dlt_table_shape_of(const struct dlt_record *record, struct dlt_table_shape *shape)

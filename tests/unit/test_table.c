@@ -317,6 +317,11 @@ static void bytes_that_contradict_themselves_are_refused(void **state)
     b.head.shapes = b.head.points = 1;
     b.shape.dims = 2;
     b.shape.groups = b.shape.in_channels = b.shape.out_channels = b.shape.count = 1;
+    for (int d = 0; d < 2; d++) {
+        b.shape.in_size[d] = 8;
+        b.shape.kernel[d] = b.shape.stride[d] = b.shape.dilation[d] = 1;
+    }
+    b.point = (struct dlt_table_point){4, {1e-3F, NAN, NAN}};
     assert_true(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
     assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b.head, &table));
     b.head.points = UINT32_MAX;
@@ -328,6 +333,15 @@ static void bytes_that_contradict_themselves_are_refused(void **state)
     b.shape.dims = 4;
     assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
     b.shape.dims = 2;
+    b.shape.stride[1] = 0;
+    assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
+    b.shape.stride[1] = 1;
+    b.point.seconds[0] = 0;
+    assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
+    b.point.seconds[0] = 1e-3F;
+    b.point.batch = NAN;
+    assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
+    b.point.batch = 4;
     b.head.factor[0] = NAN;
     assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
     b.head.factor[0] = 1;
