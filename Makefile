@@ -325,6 +325,9 @@ $(BUILD)/obj/tests/unit/test_shapes_cudnn.o: ALL_CFLAGS += -DCUDNN_LIB='"$(CUDNN
 	-isystem $(CUDNN_INCLUDE) -isystem $(CUDA_HOME)/include
 endif
 
+# What evaluate and report count with is the command's own.
+$(BUILD)/tests/test_score: $(BUILD)/obj/predictor/command/score.o
+
 $(BUILD)/tests/%: $(BUILD)/obj/tests/unit/%.o $(LEARN_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka $(LEARN_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)

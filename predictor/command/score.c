@@ -93,10 +93,10 @@ int scores_add(struct scores *scores, const struct score_key *key, const struct 
     if (place < SCORE_POINTS && dlt_grow(&g->point, sizeof *g->point, place, 1, &g->room))
         return -1;
     add_up(&g->sums, point);
-    if (place < SCORE_POINTS)
+    if (place < SCORE_POINTS) {
         g->point[place] = *point;
-    if (place == g->count)
-        g->count++;
+        g->count += place == g->count;
+    }
     return 0;
 }
 
@@ -338,7 +338,6 @@ void scores_print(const struct scores *scores)
            "PASS", "DTYPE", "RESTS ON", "N", "RMSE ms", "MAPE", "MEDIAN", "R2", "IN 90 %", "WIDTH");
     for (size_t i = 0; i < scores->count; i++) {
         const struct score_group *g = &scores->group[i];
-
         struct score_summary one = score_of_group(g);
 
         print_line(&g->key, &one, (size_t)g->sums.count, g->skipped);
