@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../shapes.h"
+#include "base/known.h"
 #include "cuda.h"
 
 int bench_add_softmax(struct bench_layer *layer, enum dlt_pass pass, const char *kernel,
@@ -310,12 +311,21 @@ bool bench_elementwise_takes(const struct bench_context *context, const struct d
     return family_of(&record->u.rowwise) != NULL;
 }
 
+/* Of a layer that was made, and so was taken. */
+static const struct family *taken(const struct bench_layer *layer)
+{
+    const struct family *family = family_of(&layer->record.u.rowwise);
+
+    DLT_KNOWN(family);
+    return family;
+}
+
 int bench_elementwise_forward(struct bench_layer *layer, struct dlt_error *error)
 {
     /* In a network the first operand's layout is kept. */
     if (!layer->standalone)
         layer->last = layer->input[0]->value->last;
-    return family_of(&layer->record.u.rowwise)->forward(layer, error);
+    return taken(layer)->forward(layer, error);
 }
 
 int bench_elementwise_backward(struct bench_layer *layer, bool data, bool weight,
@@ -323,5 +333,5 @@ int bench_elementwise_backward(struct bench_layer *layer, bool data, bool weight
 {
     (void)data;
     (void)weight;
-    return family_of(&layer->record.u.rowwise)->backward(layer, error);
+    return taken(layer)->backward(layer, error);
 }
