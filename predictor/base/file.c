@@ -137,9 +137,10 @@ static ssize_t write_whole(void *context, const char *data, size_t size)
 
 int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt_error *error)
 {
+    *writer = (struct dlt_file_writer){.fd = -1};
     if (check_replaceable(path, error))
         return -1;
-    *writer = (struct dlt_file_writer){.path = strdup(path), .fd = -1};
+    writer->path = strdup(path);
     if (!writer->path)
         return dlt_fail_memory(error);
     writer->fd = dlt_partial_create(AT_FDCWD, path, 0666, &writer->partial);

@@ -67,15 +67,15 @@ static void remove_abandoned(int folder, const char *name)
     close(fd);
 }
 
-/* -1 with errno: EEXIST where the name is another's. */
+/* -1 with errno: EEXIST where the name is another's. A lock on it so soon is that of one who is
+ * about to remove it, or a stranger's, who would be waited for. */
 static int create(int folder, const char *name, mode_t mode)
 {
     int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 
     if (fd < 0)
         return -1;
-    lock(fd, LOCK_EX);
-    if (is_named(fd, folder, name))
+    if ((lock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && is_named(fd, folder, name))
         return fd;
     close(fd);
     errno = EEXIST;

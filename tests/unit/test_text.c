@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -239,6 +243,61 @@ static void what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept(void 
     assert_int_equal(rmdir(folder), 0);
 }
 
+static bool stranger_comes;
+static int stranger = -1;
+
+/* In the place of libc's: a stranger has locked the file first, as all who may read it can. */
+int flock(int fd, int how)
+{
+    char path[32];
+
+    if (stranger_comes) {
+        stranger_comes = false;
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        stranger = open(path, O_RDONLY);
+        assert_return_code(syscall(SYS_flock, stranger, LOCK_EX | LOCK_NB), errno);
+    }
+    return (int)syscall(SYS_flock, fd, how);
+}
+
+static void a_strangers_lock_is_not_waited_for(void **state)
+{
+    char folder[] = "/tmp/dltime-test-XXXXXX", path[64];
+    struct dlt_file_writer writer;
+    struct dlt_error error;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    stranger_comes = true;
+    alarm(10);
+    assert_int_equal(dlt_file_create(&writer, path, &error), 0);
+    alarm(0);
+    assert_int_equal(entries_of(folder), 2); /* the stranger's, and the next name */
+    assert_int_equal(close(stranger), 0);
+    dlt_file_abandon(&writer);
+    assert_int_equal(dlt_file_create(&writer, path, &error), 0);
+    assert_int_equal(entries_of(folder), 1);
+    dlt_file_abandon(&writer);
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* A create that fails leaves nothing to abandon. */
+static void what_is_no_file_is_not_replaced(void **state)
+{
+    char folder[] = "/tmp/dltime-test-XXXXXX";
+    struct dlt_file_writer writer;
+    struct dlt_error error;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    memset(&writer, 0xff, sizeof writer);
+    assert_int_equal(dlt_file_create(&writer, folder, &error), -1);
+    assert_non_null(strstr(error.text, "is a directory"));
+    dlt_file_abandon(&writer);
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static void an_array_grows_as_it_is_filled(void **state)
 {
     struct {
@@ -281,6 +340,8 @@ int main(void)
         cmocka_unit_test(control_characters_of_a_users_text_do_not_reach_the_terminal),
         cmocka_unit_test(a_file_is_whole_or_not_there),
         cmocka_unit_test(what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept),
+        cmocka_unit_test(a_strangers_lock_is_not_waited_for),
+        cmocka_unit_test(what_is_no_file_is_not_replaced),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
