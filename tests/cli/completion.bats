@@ -53,6 +53,17 @@ exactly() { # WORD...
     done
 }
 
+@test "a file's name is offered as the shell takes it, and not as something to run" {
+    touch 'two;words.json' 'run$(id).json'
+    mkdir 'a&b'
+    offers "sbatch --dl-model=two"
+    exactly 'two\;words.json'
+    offers "dltime train ru"
+    exactly 'run\$\(id\).json'
+    offers "dltime train ./a"
+    exactly './a\&b/'
+}
+
 @test "behind a comma stand the keys that are not given yet, behind = the values that are words" {
     offers "sbatch --dl-model=resnet50,drop"
     exactly resnet50,drop_last=
