@@ -193,10 +193,11 @@ static void print_tables(const struct dlt_profile_writer *w)
     for (size_t i = 0; i < w->section_count; i++) {
         const struct dlt_file_section *s = &w->section[i].index;
         const struct dlt_file_table *t = (const void *)w->section[i].bytes;
-        bool used = t->forced || t->sigma < t->sigma_sum;
+        bool used;
 
         if (!dlt_table_is(s->kind))
             continue;
+        used = t->forced || t->sigma < t->sigma_sum;
         fprintf(stderr,
                 "%s, %s: %u shapes, steps of %.0f networks left out %.1f %% off (%.1f %% without "
                 "their own convolutions); spread %.0f %%, the sum of operators %.0f %%: %s\n",
