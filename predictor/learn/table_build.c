@@ -76,9 +76,9 @@ int dlt_table_build(struct dlt_table_draft *draft)
     head->layout = DLT_TABLE_LAYOUT;
     for (size_t r = 0; r < draft->row_count;) {
         const struct dlt_table_shape *shape = &draft->row[r].shape;
-        struct dlt_table_shape *last = draft->shape + head->shapes - 1;
+        struct dlt_table_shape *last = head->shapes ? &draft->shape[head->shapes - 1] : NULL;
 
-        if (head->shapes == 0 || !dlt_table_same_shape(last, shape)) {
+        if (!last || !dlt_table_same_shape(last, shape)) {
             last = &draft->shape[head->shapes++];
             *last = *shape;
             last->first = head->points;

@@ -31,9 +31,9 @@ enum dlt_table_slot { DLT_TABLE_FORWARD, DLT_TABLE_WEIGHT, DLT_TABLE_BACKWARD, D
 enum dlt_table_part { DLT_PART_FORWARD, DLT_PART_BACKWARD, DLT_PART_UPDATE, DLT_TABLE_PARTS };
 
 /* Aggregated parameters of a network's part of a step; see table_terms.c for the columns. */
-enum { DLT_TERM_PRODUCTS = 10, DLT_COST_MACS = 4 }; /* multiply-accumulates, of dense layers and of
-                                                     * convolutions in one group */
 enum { DLT_TABLE_TERMS = 17, DLT_TABLE_AXES = 8, DLT_TABLE_COSTS = 7, DLT_TABLE_LAYOUT = 1 };
+/* Columns of multiply-accumulates: of dense layers, and of convolutions in one group. */
+enum { DLT_TERM_PRODUCTS = 10, DLT_COST_MACS = 4 };
 
 /* A convolution's sizes; what of them is compared comes first. Unused dimensions are 0. */
 struct dlt_table_shape {
@@ -54,7 +54,7 @@ struct dlt_file_table {
     uint32_t layout; /* DLT_TABLE_LAYOUT */
     uint32_t shapes, points;
     uint32_t precision; /* enum dlt_precision */
-    uint32_t used;      /* 1: rather than the sum of operators, see below */
+    uint32_t reserved;  /* 0 */
     uint32_t forced;    /* 1: --method conv-table, whatever validates better */
     double factor[2];   /* of the convolutions' time, forward and backward */
     double term[DLT_TABLE_PARTS][DLT_TABLE_TERMS];
