@@ -62,7 +62,8 @@ static int time_pass(struct bench_runner *runner, struct bench_layer *layer, enu
         if (!now->disturbed)
             break;
     }
-    times->disturbed = times->disturbed || now->disturbed;
+    if (status == 0)
+        times->disturbed = times->disturbed || now->disturbed;
     return status;
 }
 
