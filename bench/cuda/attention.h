@@ -20,8 +20,8 @@ struct bench_fused_backward {
 };
 
 /* Graphs that are ready to be added to a pass. statistics: what backward needs of forward's scores,
- * float32, [batch][heads][queries]. BENCH_UNSUPPORTED: no engine takes them, as of
- * float32, on devices before Ampere, or where the head size is no multiple of 8. */
+ * float32, [batch][heads][queries]. BENCH_UNSUPPORTED: no engine takes them, as of float32, on
+ * devices before Ampere, or where the head size is no multiple of 8. */
 int bench_fused_forward(struct bench_layer *layer, const struct bench_buffer *statistics,
                         struct bench_graph **graph, struct dlt_error *error);
 int bench_fused_backward(struct bench_layer *layer, const struct bench_buffer *statistics,

@@ -19,8 +19,7 @@ struct dlt_catalogue_entry {
 };
 
 /* Copies an entry. One of the same device name takes the other's place, an equal one changes
- * nothing. Fails without a name, or
- * where the catalogue holds 4096 of them. */
+ * nothing. Fails without a name, or where the catalogue holds 4096 of them. */
 int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error *error);
 
 size_t dlt_catalogue_count(void);
