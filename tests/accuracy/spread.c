@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "../unit/worlds.h"
+#include "base/median.h"
 
 enum { RESAMPLES = 1000 };
 static const double quantile = 0.99;
@@ -35,14 +36,7 @@ static const struct world worlds[] = {
 /* clang-format on */
 enum { WORLDS = sizeof worlds / sizeof *worlds };
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Central 95 % of the share that exceeded, whole drawings resampled: jobs of one share its errors.
+/* Central 95 % of the share that exceeded. Whole drawings are resampled: jobs of one share errors.
  */
 static void bootstrap(const int *exceeded, int drawings, double *low, double *high)
 {
@@ -57,7 +51,7 @@ static void bootstrap(const int *exceeded, int drawings, double *low, double *hi
             sum += exceeded[dlt_random_below(&random, (size_t)drawings)];
         share[r] = sum / drawings / WORLD_JOBS;
     }
-    qsort(share, RESAMPLES, sizeof *share, by_value);
+    dlt_sort_values(share, RESAMPLES);
     *low = share[RESAMPLES / 40];
     *high = share[RESAMPLES - 1 - RESAMPLES / 40];
 }
@@ -92,7 +86,7 @@ int main(int argc, char **argv)
                 ratio[d * WORLD_JOBS + j] = result.limit_ratio[j];
         }
         bootstrap(exceeded, drawings, &low, &high);
-        qsort(ratio, (size_t)drawings * WORLD_JOBS, sizeof *ratio, by_value);
+        dlt_sort_values(ratio, (size_t)drawings * WORLD_JOBS);
         printf("| %s | %d | %.2f %% | %.2f - %.2f %% | %.2f |\n", worlds[w].name,
                drawings * WORLD_JOBS, 100 - 100 * sum / drawings / WORLD_JOBS, 100 - 100 * high,
                100 - 100 * low, ratio[drawings * WORLD_JOBS / 2]);

@@ -15,7 +15,7 @@
 
 enum { NODES = 100000, WIDTH = 64 };
 
-/* Blocks of a layer, an activation and a residual sum. */
+/* Blocks of a layer, an activation and dropout. */
 static void json_layers(FILE *out, int nodes)
 {
     fprintf(out, "{\"input\": [%d], \"layers\": [\n", WIDTH);
@@ -68,6 +68,7 @@ static void input(FILE *out, int block)
     onnx_bytes(out, 2, type, sizeof type - 1);
 }
 
+/* Blocks of a product, an activation and a residual sum. */
 static void onnx_graph(FILE *out, int nodes)
 {
     onnx_message(out, 11, input, 0);
