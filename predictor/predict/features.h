@@ -72,7 +72,7 @@ void dlt_coordinates(const struct dlt_record *record, struct dlt_numbers *coordi
 
 /* A number that changes whenever the kind's first so many columns, its features or its coordinates
  * change in count, order or name: a section learned with others must not be used. Columns behind
- * those that it was learned with are as if they were not there. columns: more than there are, all. */
+ * those that it was learned with are as if they were not there. SIZE_MAX columns: all. */
 uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t columns);
 
 /* ln(ceil(x / tile) tile / x): what padding x to whole tiles adds. */
