@@ -14,7 +14,8 @@ int dlt_table_rows_add(struct dlt_table_draft *draft, const struct dlt_record *r
     struct dlt_table_row row = {
         .batch = (double)record->u.spatial.batch, .log_s = log(seconds), .pass = record->pass};
 
-    if (record->pass > DLT_BACKWARD || !dlt_table_shape_of(record, &row.shape))
+    if (record->pass > DLT_BACKWARD || row.batch > DLT_TABLE_BATCH_MAX ||
+        !dlt_table_shape_of(record, &row.shape))
         return 0;
     if (dlt_grow(&draft->row, sizeof *draft->row, draft->row_count, 1, &draft->row_room))
         return -1;

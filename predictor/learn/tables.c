@@ -25,12 +25,20 @@ struct candidates {
     size_t count;
 };
 
-static bool has_convolution(const struct dlt_plan *plan)
+/* Whether a plan has convolutions, and a table has room for the sizes of each. */
+static bool can_be_case(const struct dlt_plan *plan)
 {
-    for (size_t i = 0; i < plan->unit_count; i++)
-        if (dlt_table_is_convolution(&plan->unit[i].record))
-            return true;
-    return false;
+    struct dlt_table_shape shape;
+    size_t convolutions = 0;
+
+    for (size_t i = 0; i < plan->unit_count; i++) {
+        if (!dlt_table_is_convolution(&plan->unit[i].record))
+            continue;
+        if (!dlt_table_shape_of(&plan->unit[i].record, &shape))
+            return false;
+        convolutions++;
+    }
+    return convolutions > 0;
 }
 
 /* Takes a run of a CNN's training on one device; what cannot be read was told with the runs. */
@@ -54,7 +62,7 @@ static void add_run(const struct dlt_profile *profile, const struct dlt_run *run
         dlt_prepared_lower(prepared, run->batch, true, run->threads, &c.lowered, &why) == 0) {
         c.entry = target.entry;
         c.precision = model->training.precision;
-        if (has_convolution(c.lowered->plan))
+        if (can_be_case(c.lowered->plan))
             candidates->item[candidates->count++] = c;
         else
             dlt_lowered_release(c.lowered);

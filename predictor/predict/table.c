@@ -57,7 +57,7 @@ static struct dlt_record record_of(const struct dlt_table_shape *s, double batch
 /* A shape's points are in the order of their batches, and its times are times or unknown. */
 static bool points_are_sound(const struct dlt_table_point *point, size_t count)
 {
-    const float most = 1 << 30;
+    const float most = DLT_TABLE_BATCH_MAX;
 
     for (size_t i = 0; i < count; i++) {
         if (!(point[i].batch >= 1 && point[i].batch <= most) ||

@@ -44,6 +44,8 @@ struct dlt_table_shape {
     float axis[DLT_TABLE_AXES];
 };
 
+enum { DLT_TABLE_BATCH_MAX = 1 << 24 }; /* up to which a float tells whole numbers apart */
+
 struct dlt_table_point {
     float batch;
     float seconds[DLT_TABLE_SLOTS]; /* NaN: not known */
@@ -106,6 +108,7 @@ struct dlt_table_sum {
     double seconds[2];
     double near_s;
     size_t convolutions;
+    size_t too_large; /* more, whose sizes the table has no room for; they have no seconds */
 };
 /* unit: room for plan->unit_count times, of which those of convolutions are filled in; or NULL. */
 void dlt_table_convolutions(const struct dlt_table *table, const struct dlt_plan *plan,
@@ -129,8 +132,9 @@ double dlt_table_sigma(const struct dlt_file_table *head, double near_share);
 
 /*
  * Puts a table's times in the place of the sums of operators, where the entry has a table of the
- * framework and precision, the plan has convolutions, and the table validated better than the sum
- * of operators (or was asked for when the profile was trained). Then sum has the times of the
+ * framework and precision, the plan has convolutions, the table has room for the sizes of each, and
+ * the table validated better than the sum of operators (or was asked for when the profile was
+ * trained). Then sum has the times of the
  * step's parts, the parameters add nothing to them and have the table's spreads, and unit (NULL is
  * allowed) adds up to them. Returns whether it did; a damaged table does not, and dlt_profile_check
  * says so.

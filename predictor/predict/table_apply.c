@@ -53,20 +53,17 @@ struct passes {
     double seconds[2], near_s;
 };
 
-static struct passes time_unit(const struct dlt_table *table, const struct dlt_unit *unit)
+static struct passes time_unit(const struct dlt_table *table, const struct dlt_unit *unit,
+                               const struct dlt_table_shape *shape)
 {
+    const struct dlt_table_shape *known = find(table, shape);
     struct passes p = {0};
-    struct dlt_table_shape shape;
-    const struct dlt_table_shape *known;
     bool near = false;
 
-    if (!dlt_table_shape_of(&unit->record, &shape))
-        return p;
-    known = find(table, &shape);
-    p.seconds[0] = time_of(table, known, &shape, (double)unit->record.u.spatial.batch,
+    p.seconds[0] = time_of(table, known, shape, (double)unit->record.u.spatial.batch,
                            DLT_TABLE_FORWARD, &near);
     p.near_s = near ? p.seconds[0] : 0;
-    p.seconds[1] = backward_time(table, known, &shape, unit, &near);
+    p.seconds[1] = backward_time(table, known, shape, unit, &near);
     p.near_s += near ? p.seconds[1] : 0;
     return p;
 }
@@ -77,11 +74,16 @@ void dlt_table_convolutions(const struct dlt_table *table, const struct dlt_plan
     *sum = (struct dlt_table_sum){0};
     for (size_t i = 0; i < plan->unit_count; i++) {
         const struct dlt_unit *u = &plan->unit[i];
+        struct dlt_table_shape shape;
         struct passes p;
 
         if (!dlt_table_is_convolution(&u->record))
             continue;
-        p = time_unit(table, u);
+        if (!dlt_table_shape_of(&u->record, &shape)) {
+            sum->too_large++;
+            continue;
+        }
+        p = time_unit(table, u, &shape);
         sum->seconds[0] += p.seconds[0];
         sum->seconds[1] += p.seconds[1];
         sum->near_s += p.near_s;
@@ -182,7 +184,7 @@ bool dlt_table_apply(const struct dlt_profile *profile, const struct dlt_target 
     head = table.head;
     dlt_table_convolutions(&table, plan, NULL, &convolutions);
     share = convolutions.near_s / (convolutions.seconds[0] + convolutions.seconds[1]);
-    if (convolutions.convolutions == 0 ||
+    if (convolutions.convolutions == 0 || convolutions.too_large > 0 ||
         (!head->forced && dlt_table_sigma(head, share) >= head->sigma_sum))
         return false;
     dlt_table_terms(plan, term);

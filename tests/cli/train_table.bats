@@ -65,6 +65,10 @@ paper() {
         jq -e '.method == "operators"'
     "$dltime" predict cnn6.json,batch=12,framework=pytorch --pass forward --profile table.dlp --json |
         jq -e '.method == "operators"'
+    # Sizes that the table has no room for are priced as ever, not left out.
+    echo '{"input": [3, 96000], "layers": [{"op": "conv1d", "out_channels": 8, "kernel_size": 3}]}' >sound.json
+    "$dltime" predict sound.json,batch=12,optimizer=sgd,framework=pytorch --profile table.dlp --json --ops |
+        jq -e '.method == "operators" and .ops[0].forward_ms > 0'
     "$dltime" evaluate --profile table.dlp runs.jsonl | grep -q 'cnn1.json .*conv-table'
     "$dltime" evaluate --profile table.dlp runs.jsonl --json |
         jq -e '.networks.mape < 0.05 and all(.groups[]; .method == "conv-table")'

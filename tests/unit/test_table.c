@@ -349,6 +349,54 @@ static void bytes_that_contradict_themselves_are_refused(void **state)
     assert_false(dlt_table_parse((const unsigned char *)&b, sizeof b, &table));
 }
 
+/* A float has 24 bits: of 2^24 and 2^24 + 1 samples it makes one number, and a table's batches
+ * grow. What a table of both held could not be read again. */
+static void batches_that_a_float_cannot_tell_apart_are_left_out(void **state)
+{
+    struct dlt_table_draft draft = {0};
+    struct dlt_record record = convolution(1 << 24, 3, 8, 1, 1);
+
+    (void)state;
+    add(&draft, record, DLT_FORWARD, 1);
+    record.u.spatial.batch++;
+    add(&draft, record, DLT_FORWARD, 1);
+    record.u.spatial.batch = (int64_t)1 << 40;
+    add(&draft, record, DLT_FORWARD, 1);
+    assert_int_equal(dlt_table_build(&draft), 0);
+    assert_int_equal(draft.head.points, 1);
+    dlt_table_draft_clear(&draft);
+}
+
+/* A second of sound at 96 kHz: its convolution is counted, and has no time. */
+static void a_convolution_that_a_table_has_no_room_for_is_told(void **state)
+{
+    static const char text[] = "{\"input\":[1,96000],\"layers\":["
+                               "{\"op\":\"conv1d\",\"out_channels\":8,\"kernel_size\":80,"
+                               "\"stride\":4},"
+                               "{\"op\":\"conv1d\",\"out_channels\":8,\"kernel_size\":3}]}";
+    struct dlt_table_draft draft = {0};
+    struct dlt_table_sum sum;
+    struct dlt_model *model;
+    struct dlt_graph *graph;
+    struct dlt_error error;
+    struct dlt_plan *plan;
+
+    (void)state;
+    add(&draft, convolution(4, 16, 32, 28, 3), DLT_FORWARD, 1e-3);
+    assert_int_equal(dlt_table_build(&draft), 0);
+    if (spec_load(text, sizeof text - 1, ",batch=4,optimizer=sgd,framework=pytorch", &model) ||
+        dlt_model_graph(model, 4, &graph, &error) ||
+        dlt_lower(graph, &model->training, true, 1, &plan, &error))
+        fail_msg("%s", spec_error);
+    dlt_table_convolutions(&draft.table, plan, NULL, &sum);
+    assert_int_equal(sum.too_large, 1);
+    assert_int_equal(sum.convolutions, 1);
+    dlt_plan_destroy(plan);
+    dlt_graph_destroy(graph);
+    dlt_model_destroy(model);
+    dlt_table_draft_clear(&draft);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +407,8 @@ int main(void)
         cmocka_unit_test(a_step_of_convolutions_and_linear_rest_comes_back),
         cmocka_unit_test(whole_steps_alone_are_enough),
         cmocka_unit_test(bytes_that_contradict_themselves_are_refused),
+        cmocka_unit_test(batches_that_a_float_cannot_tell_apart_are_left_out),
+        cmocka_unit_test(a_convolution_that_a_table_has_no_room_for_is_told),
     };
 
     return cmocka_run_group_tests_name("table", tests, NULL, NULL);
