@@ -201,9 +201,11 @@ check_table() { # ACCURACY-FILE
 
 @test "what others left in the folder is no path and nothing to wait for" {
     mkdir hostile && cp bench/devices bench/cpu1.cpu1-1.* hostile
+    sed -i '1s/"device": *{"name": *"/&\\u001b[2J/' hostile/cpu1.cpu1-1.*jsonl
     mkfifo hostile/cpu1.other.jsonl hostile/cpu1.other.state hostile/p100.p100-1.jsonl
     run -0 --separate-stderr timeout 120 "$site" install --folder hostile --dry-run
-    grep -Eq '^cpu1 .* 1 node, 0 days old(,|$)' <<<"$output"
+    grep -Eq '^cpu1 +[?]\[2J.* 1 node, 0 days old(,|$)' <<<"$output"
+    [[ $output != *$'\e'* ]]
     for name in '../../../tmp/x' '.' 'a b' '*'; do
         printf '%s|cpu:1|cpu|\n' "$name" >hostile/devices
         run -1 --separate-stderr timeout 60 "$site" install --folder hostile --dry-run
