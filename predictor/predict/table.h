@@ -135,8 +135,8 @@ double dlt_table_sigma(const struct dlt_file_table *head, double near_share);
  * framework and precision, the plan has convolutions, the table has room for the sizes of each, and
  * the table validated better than the sum of operators (or was asked for when the profile was
  * trained). Then sum has the times of the step's parts, the parameters add nothing to them and have
- * the table's spreads, and unit (NULL is allowed) adds up to them. Returns whether it did; a damaged
- * table does not, and dlt_profile_check says so.
+ * the table's spreads, and unit (NULL is allowed) adds up to them. Returns whether it did; a table
+ * that is damaged does not, and dlt_profile_check says so.
  */
 bool dlt_table_apply(const struct dlt_profile *profile, const struct dlt_target *target,
                      const struct dlt_training *training, const struct dlt_plan *plan,
