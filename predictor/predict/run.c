@@ -151,7 +151,8 @@ struct counts {
     double validations, checkpoints, setups;
 };
 
-/* epochs: whole ones, and a part of one that has none of what comes at its end. */
+/* epochs: whole ones, and a part of one that has none of what comes at its end; where steps are
+ * counted, it is whole steps. */
 static struct counts counts_of(const struct dlt_estimate *e, const struct step *step, double epochs,
                                double steps)
 {
@@ -164,7 +165,10 @@ static struct counts counts_of(const struct dlt_estimate *e, const struct step *
         return n;
     b = epoch_batches(e);
     n.last = b.last ? ended : 0;
-    n.batches = b.count * epochs - n.last;
+    if (e->training.steps > 0 && b.count >= step->batches)
+        n.batches = b.count * ended - n.last + (steps - e->steps_per_epoch * ended) * step->batches;
+    else
+        n.batches = b.count * epochs - n.last;
     if (b.last && fmod(b.whole, step->batches) == 0)
         n.alone = ended;
     if (b.last || fmod(b.count, step->batches) != 0)
@@ -229,9 +233,11 @@ static void fill_terms(const struct dlt_estimate *e, const struct dlt_run_parts 
     if (e->devices > 1 && trains && t->sharding != DLT_DDP)
         terms[DLT_TERM_SHARD] = n->steps * step->shard_s;
     if (t->loader_samples_per_s > 0) {
-        terms[DLT_TERM_LOAD] = (n->steps - n->short_steps) * step->load_s;
-        if (n->short_steps > 0)
-            terms[DLT_TERM_LOAD] += n->short_steps * last_loading(e, p, step);
+        bool fills = t->samples == 0 || epoch_batches(e).count >= step->batches;
+        double last_load_s = n->short_steps > 0 || !fills ? last_loading(e, p, step) : 0;
+
+        terms[DLT_TERM_LOAD] = (n->steps - n->short_steps) * (fills ? step->load_s : last_load_s) +
+                               n->short_steps * last_load_s;
     }
     if (t->validation_samples > 0)
         terms[DLT_TERM_VALIDATE] = n->validations * validation(e, p);

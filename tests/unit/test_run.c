@@ -320,6 +320,36 @@ static void a_part_of_an_epoch_has_nothing_of_its_end(void **state)
 }
 
 /* Four micro-steps of 30 ms, and the forward pass of each once more. */
+/* Batches of an epoch, 15 whole ones and a smaller, that all go into one step, which is never
+ * whole: 2.5 epochs wait for the samples of 2.5 epochs and not for those of half of 1000 batches.
+ */
+static void a_part_of_an_epoch_that_fills_no_step_loads_no_more_than_it_has(void **state)
+{
+    struct dlt_estimate e = small_job();
+
+    (void)state;
+    e.training.accumulate = 1000;
+    e.training.loader_samples_per_s = 1;
+    e.training.epochs = 2.5;
+    fill(&e, 0.02, 0);
+    assert_near(e.terms[DLT_TERM_LOAD], 2.5 * (1000 - 15 * 0.03 - 0.02 - 0.002), 1e-9);
+    assert_near(e.job_s, all_terms(&e), 1e-12);
+}
+
+/* 16 batches of which 9 are a step: an epoch is one of 9 and one of 7, and 3 steps are 16 + 9. */
+static void counted_steps_that_end_within_an_epoch_have_all_their_batches(void **state)
+{
+    struct dlt_estimate e = small_job();
+
+    (void)state;
+    e.training.accumulate = 9;
+    e.training.steps = 3;
+    fill(&e, 0.02, 0);
+    assert_near(e.steps_per_epoch, 2, 0);
+    assert_near(e.job_s, (15 + 9) * 0.03 + 0.02 + 3 * 0.002 + 5, 1e-12);
+    assert_near(e.job_s, all_terms(&e), 1e-12);
+}
+
 static void recompute_runs_each_forward_pass_again(void **state)
 {
     struct dlt_estimate e = small_job();
@@ -430,6 +460,8 @@ int main(void)
         cmocka_unit_test(accumulated_gradients_are_reduced_once),
         cmocka_unit_test(validation_and_checkpoints_follow_epochs),
         cmocka_unit_test(a_part_of_an_epoch_has_nothing_of_its_end),
+        cmocka_unit_test(a_part_of_an_epoch_that_fills_no_step_loads_no_more_than_it_has),
+        cmocka_unit_test(counted_steps_that_end_within_an_epoch_have_all_their_batches),
         cmocka_unit_test(sharding_gathers_what_it_has_spread),
         cmocka_unit_test(accumulation_repeats_what_sharding_gathers),
         cmocka_unit_test(quantiles_follow_the_t_distribution_of_the_log),
