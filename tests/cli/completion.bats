@@ -163,6 +163,9 @@ exactly() { # WORD...
     offers "dltime predict lenet5 --device tesla_v100-s"
     exactly tesla_v100-sxm2-16gb tesla_v100-sxm2-32gb
     dltime devices tesla_v100-sxm2-16gb | grep -q '^Tesla V100-SXM2-16GB '
+    offers "dltime predict lenet5 --device nvidia_titan_x_"
+    exactly nvidia_titan_x_pascal
+    dltime devices nvidia_titan_x_pascal | grep -q '^NVIDIA TITAN X (Pascal) '
     offers "dltime predict lenet5 --profile o"
     exactly one.dlp
     offers "dltime train tw"
