@@ -153,7 +153,6 @@ static bool keep_around(const char *text, const char *open, const char *close,
 bool dlt_entry_texts_find(const char *text, struct dlt_entry_texts *found)
 {
     const char *open = find_list(text), *at = open ? skip(open + 1) : NULL;
-
     size_t room = 0;
 
     *found = (struct dlt_entry_texts){0};
