@@ -151,12 +151,21 @@ struct counts {
     double validations, checkpoints, setups;
 };
 
+/* Of epochs, by which a number is a whole one all the same. */
+static const double rounding = 1e-9;
+
+static double settle(double epochs)
+{
+    double whole = round(epochs);
+
+    return whole >= 1 && fabs(epochs - whole) <= rounding ? whole : epochs;
+}
+
 /* epochs: whole ones, and a part of one that has none of what comes at its end; where steps are
  * counted, it is whole steps. */
 static struct counts counts_of(const struct dlt_estimate *e, const struct step *step, double epochs,
                                double steps)
 {
-    const double rounding = 1e-9;
     struct counts n = {.steps = steps, .batches = steps * step->batches};
     double ended = floor(epochs + rounding);
     struct batches b;
@@ -276,7 +285,7 @@ void dlt_run_fill(struct dlt_estimate *e, const struct dlt_run_parts *parts)
 
     e->step_s = step.busy_s + step.load_s;
     e->steps_per_epoch = ceil(dlt_run_batches(e) / step.batches);
-    e->epochs = t->epochs > 0 ? fmax(t->epochs - (double)t->start_epoch, 0) : NAN;
+    e->epochs = t->epochs > 0 ? settle(fmax(t->epochs - (double)t->start_epoch, 0)) : NAN;
     if (t->steps > 0)
         e->epochs = (double)t->steps / e->steps_per_epoch;
     steps = t->steps > 0 ? (double)t->steps : e->steps_per_epoch * e->epochs;

@@ -336,6 +336,20 @@ static void a_part_of_an_epoch_that_fills_no_step_loads_no_more_than_it_has(void
     assert_near(e.job_s, all_terms(&e), 1e-12);
 }
 
+/* No term is less than nothing where the end of an epoch is as good as reached. */
+static void an_epoch_that_is_whole_but_for_rounding_is_whole(void **state)
+{
+    struct dlt_estimate e = small_job();
+
+    (void)state;
+    e.training.samples = 50; /* one smaller batch */
+    e.training.epochs = 1 - 1e-10;
+    fill(&e, 0.02, 0);
+    assert_near(e.terms[DLT_TERM_COMPUTE], 0, 0);
+    assert_near(e.terms[DLT_TERM_LAST_BATCH], 0.02, 1e-12);
+    assert_near(e.job_s, 0.022 + 5, 1e-12);
+}
+
 /* 16 batches of which 9 are a step: an epoch is one of 9 and one of 7, and 3 steps are 16 + 9. */
 static void counted_steps_that_end_within_an_epoch_have_all_their_batches(void **state)
 {
@@ -461,6 +475,7 @@ int main(void)
         cmocka_unit_test(validation_and_checkpoints_follow_epochs),
         cmocka_unit_test(a_part_of_an_epoch_has_nothing_of_its_end),
         cmocka_unit_test(a_part_of_an_epoch_that_fills_no_step_loads_no_more_than_it_has),
+        cmocka_unit_test(an_epoch_that_is_whole_but_for_rounding_is_whole),
         cmocka_unit_test(counted_steps_that_end_within_an_epoch_have_all_their_batches),
         cmocka_unit_test(sharding_gathers_what_it_has_spread),
         cmocka_unit_test(accumulation_repeats_what_sharding_gathers),
