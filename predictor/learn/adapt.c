@@ -47,7 +47,7 @@ static const struct dlt_file_section *find(const struct adapt *a, const struct d
 
         if (is_relevant(a, s, group) && s->dtype == (uint32_t)record->dtype &&
             s->math == (uint32_t)record->math && strcmp(s->kind, record->kind->name) == 0 &&
-            (!found || dlt_section_is_transfer(s)))
+            (!found || dlt_section_is_transfer(a->donors, i)))
             found = s;
     }
     return found;
@@ -58,11 +58,12 @@ static void start(const struct adapt *a, const struct dlt_file_section *from,
                   struct dlt_build *build)
 {
     const double unknown_device = 0.4;
+    size_t index = (size_t)(from - a->donors->section);
     struct dlt_section section;
 
     dlt_build_start(build, dlt_record_kind_find(from->kind));
-    if (dlt_section_is_transfer(from) &&
-        dlt_profile_section(a->donors, (size_t)(from - a->donors->section), &section)) {
+    if (dlt_section_is_transfer(a->donors, index) &&
+        dlt_profile_section(a->donors, index, &section)) {
         build->model = section.model;
         return;
     }

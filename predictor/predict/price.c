@@ -247,8 +247,8 @@ static struct dlt_price transferred(const struct dlt_price_query *q, const struc
     for (uint32_t i = e->first_section; i < e->first_section + e->section_count; i++) {
         const struct dlt_file_section *s = &q->profile->section[i];
 
-        if (dlt_section_is_transfer(s) && s->dtype == (uint32_t)asked->dtype &&
-            s->math == (uint32_t)asked->math && strcmp(s->kind, asked->kind->name) == 0 &&
+        if (s->dtype == (uint32_t)asked->dtype && s->math == (uint32_t)asked->math &&
+            strcmp(s->kind, asked->kind->name) == 0 && dlt_section_is_transfer(q->profile, i) &&
             dlt_profile_section(q->profile, i, &section))
             dlt_transfer_price(q->profile, e, &section, q->device, asked, q->memo, &price);
     }

@@ -47,9 +47,9 @@ static int64_t section_index(const struct dlt_price_query *q, const struct dlt_r
     for (uint32_t i = e->first_section; i < e->first_section + e->section_count; i++) {
         const struct dlt_file_section *s = &q->profile->section[i];
 
-        if (!dlt_section_is_transfer(s) && (s->passes & 1U << pass) &&
-            s->dtype == (uint32_t)record->dtype && s->math == (uint32_t)record->math &&
-            strcmp(s->kind, record->kind->name) == 0)
+        if ((s->passes & 1U << pass) && s->dtype == (uint32_t)record->dtype &&
+            s->math == (uint32_t)record->math && strcmp(s->kind, record->kind->name) == 0 &&
+            !dlt_section_is_transfer(q->profile, i))
             return i;
     }
     return NO_SECTION;

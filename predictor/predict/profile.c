@@ -382,6 +382,16 @@ bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_s
     return section->bytes && dlt_section_parse(section->bytes, s->size, section) > 0;
 }
 
+bool dlt_section_is_transfer(const struct dlt_profile *p, size_t index)
+{
+    uint32_t basis = p->section[index].basis;
+    struct dlt_section section;
+
+    return basis == DLT_BASIS_GENERAL ||
+           (basis == DLT_BASIS_ADAPTED && dlt_profile_section(p, index, &section) &&
+            section.model.ratio == DLT_RATIO_TRANSFER);
+}
+
 const unsigned char *dlt_profile_bytes(const struct dlt_profile *p, size_t index)
 {
     enum dlt_section_state missing;

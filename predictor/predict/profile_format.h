@@ -66,12 +66,6 @@ struct dlt_file_section {
     double rmse_s, mape, median_ape, coverage90, mean_width;
 };
 
-/* Whether a section says how to ask other entries (transfer.h) instead of having learned itself. */
-static inline bool dlt_section_is_transfer(const struct dlt_file_section *section)
-{
-    return section->basis == DLT_BASIS_GENERAL || section->basis == DLT_BASIS_ADAPTED;
-}
-
 struct dlt_file_step {
     uint32_t entry, framework;
     struct dlt_step_parameters parameters;
@@ -192,6 +186,10 @@ size_t dlt_profile_touched(const struct dlt_profile *profile);
  * one. */
 bool dlt_profile_section(const struct dlt_profile *profile, size_t index,
                          struct dlt_section *section);
+
+/* Whether a section says how to ask other entries (transfer.h) instead of having learned itself.
+ * "adapted" are both, those of few rows too, so that there the section's own words tell. */
+bool dlt_section_is_transfer(const struct dlt_profile *profile, size_t index);
 
 /* The bytes of a section of any kind, profile->section[index].size of them, verified on its first
  * use; NULL for a damaged one. */

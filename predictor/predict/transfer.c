@@ -28,8 +28,8 @@ static bool find_section(const struct dlt_transfer *t, const struct dlt_file_ent
     for (uint32_t i = entry->first_section; i < last; i++) {
         const struct dlt_file_section *s = &t->profile->section[i];
 
-        if (dlt_section_is_transfer(s) || s->dtype != (uint32_t)record->dtype ||
-            s->math != (uint32_t)record->math || strcmp(s->kind, record->kind->name) != 0)
+        if (s->dtype != (uint32_t)record->dtype || s->math != (uint32_t)record->math ||
+            strcmp(s->kind, record->kind->name) != 0 || dlt_section_is_transfer(t->profile, i))
             continue;
         any = i;
         if (s->passes & 1U << record->pass)

@@ -131,6 +131,40 @@ static void a_few_measurements_find_what_no_data_sheet_says(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/* Five rows are "adapted" evidence (train.c), but the device's own: they answer themselves, and a
+ * profile of them is a base like any other. */
+static void a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others(void **state)
+{
+    const struct dlt_train_settings settings = {.seed = 1, .threads = 1};
+    struct dlt_corpus corpus = {0}, other = {0};
+    struct dlt_profile_writer writer = {0};
+    struct dlt_profile *profile, *adapted = NULL;
+    struct dlt_price price;
+    struct dlt_error error;
+    size_t entry = 99;
+
+    (void)state;
+    add_device(&corpus, "Paper A", 1, 1, 5);
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    assert_int_equal(dlt_profile_find(profile, NULL, 0, &entry, &error), 0);
+    dlt_profile_price(profile, entry, &corpus.row[0].record, &price);
+    assert_int_equal(price.basis, DLT_BASIS_ADAPTED);
+    assert_near(price.seconds / corpus.row[0].seconds, 1, 0.2);
+    for (size_t rows = 1; rows < 3; rows++) {
+        add_device(&other, "Paper D", 1.4, 1.5, rows);
+        assert_int_equal(dlt_adapt(profile, &other, &settings, &writer, &error), 0);
+        assert_int_equal(dlt_writer_profile(&writer, &adapted, &error), 0);
+        assert_int_equal(dlt_profile_find(adapted, NULL, 0, &entry, &error), 0);
+        dlt_profile_price(adapted, entry, &other.row[0].record, &price);
+        assert_int_equal(price.basis, DLT_BASIS_ADAPTED);
+        dlt_profile_writer_clear(&writer);
+        dlt_profile_destroy(adapted);
+        dlt_corpus_clear(&other);
+    }
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
 static void timing_conventions_have_general_entries_of_their_own(void **state)
 {
     struct dlt_corpus corpus = three_devices(40);
@@ -226,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_nobody_measured_follows_its_data_sheet),
         cmocka_unit_test(a_few_measurements_find_what_no_data_sheet_says),
+        cmocka_unit_test(a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others),
         cmocka_unit_test(timing_conventions_have_general_entries_of_their_own),
         cmocka_unit_test(architectures_are_apart_by_generation_and_maker),
         cmocka_unit_test(a_k40_reaches_what_its_default_clock_gives),
