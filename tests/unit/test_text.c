@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -243,6 +244,35 @@ static void what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept(void 
     assert_int_equal(rmdir(folder), 0);
 }
 
+/* Where locks are each host's own, another host's living writer looks like a killed one. */
+static void another_hosts_file_is_kept_for_a_day(void **state)
+{
+    static const char *const left[] = {".file.dltime-0-0", ".file.dltime-0-77", ".file.dltime-3"};
+    char folder[] = "/tmp/dltime-test-XXXXXX", path[64];
+    struct dlt_file_writer writer;
+    struct dlt_error error;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    for (int hours = 23; hours <= 25; hours += 2) {
+        const struct timespec then = {.tv_sec = time(NULL) - hours * 3600};
+
+        for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+            int fd;
+
+            snprintf(path, sizeof path, "%s/%s", folder, left[i]);
+            fd = open(path, O_CREAT | O_WRONLY, 0600);
+            assert_int_equal(futimens(fd, (const struct timespec[]){then, then}), 0);
+            assert_int_equal(close(fd), 0);
+        }
+        snprintf(path, sizeof path, "%s/file", folder);
+        assert_int_equal(dlt_file_create(&writer, path, &error), 0);
+        assert_int_equal(entries_of(folder), hours < 24 ? 4 : 1);
+        dlt_file_abandon(&writer);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
 static bool stranger_comes;
 static int stranger = -1;
 
@@ -340,6 +370,7 @@ int main(void)
         cmocka_unit_test(control_characters_of_a_users_text_do_not_reach_the_terminal),
         cmocka_unit_test(a_file_is_whole_or_not_there),
         cmocka_unit_test(what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept),
+        cmocka_unit_test(another_hosts_file_is_kept_for_a_day),
         cmocka_unit_test(a_strangers_lock_is_not_waited_for),
         cmocka_unit_test(what_is_no_file_is_not_replaced),
     };
