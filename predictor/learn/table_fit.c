@@ -131,13 +131,14 @@ static int fit(const struct problem *p, int without, struct dlt_file_table *head
     return result;
 }
 
+/* At least a microsecond, as every price: a regression of other networks may leave nothing. */
 static double step_of(const struct dlt_file_table *head, const struct dlt_table_sum *sum,
                       struct sums *s)
 {
     double seconds[DLT_TABLE_PARTS];
 
     dlt_table_parts(head, sum, s->term, seconds);
-    return seconds[0] + seconds[1] + seconds[2];
+    return fmax(seconds[0] + seconds[1] + seconds[2], 1e-6);
 }
 
 /* Each network by the others. */

@@ -189,6 +189,8 @@ bool dlt_table_apply(const struct dlt_profile *profile, const struct dlt_target 
         return false;
     dlt_table_terms(plan, term);
     dlt_table_parts(head, &convolutions, term, seconds);
+    if (!(seconds[0] + seconds[1] + seconds[2] > 0))
+        return false;
     if (unit) {
         dlt_table_convolutions(&table, plan, unit, &convolutions);
         scale_units(plan, unit, head, &convolutions, seconds);
