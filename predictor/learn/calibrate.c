@@ -58,7 +58,7 @@ static double weighted_quantile(struct weighted *w, size_t count, double share)
 /*
  * How much a row counts for the spread. Configurations drawn evenly hold few that are shaped like
  * layers of networks, which have many channels and small images: those terms of the line (see
- * dlt_section_sigma_terms) say how much of that a row is. The factors were chosen so that both
+ * enum dlt_sigma_term) say how much of that a row is. The factors were chosen so that both
  * kinds of rows are covered alike.
  */
 static void weigh(struct dlt_held_out *h, size_t count)
@@ -67,7 +67,8 @@ static void weigh(struct dlt_held_out *h, size_t count)
     double mean = 0;
 
     for (size_t r = 0; r < count; r++) {
-        h[r].weight = exp(by_size * h[r].terms[8] + by_channels * h[r].terms[9]);
+        h[r].weight = exp(by_size * h[r].terms[DLT_SIGMA_IMAGE] +
+                          by_channels * h[r].terms[DLT_SIGMA_CHANNELS]);
         mean += h[r].weight / (double)count;
     }
     for (size_t r = 0; r < count; r++)
@@ -264,7 +265,7 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
     b->model.near = fmax(conformal_quantile(scratch, count, 0.99), 0.1);
     b->model.far = b->model.near + fmax(b->model.near, 1);
     for (size_t r = 0; r < count; r++)
-        h[r].terms[1] = fmin(h[r].distance / b->model.near, 1.5);
+        h[r].terms[DLT_SIGMA_DISTANCE] = fmin(h[r].distance / b->model.near, 1.5);
     for (size_t r = 0; r < count; r++)
         scratch[r] = fabs(log(h[r].seconds / h[r].cost_s));
     b->model.sigma_far =

@@ -228,9 +228,9 @@ static void convolution_terms(const struct dlt_record *record, double *terms)
     struct dlt_geometry g = dlt_geometry_of(record);
     double channels = log(fmin(g.in_channels, g.out_channels));
 
-    terms[0] = g.stride == 1 && g.kernel > 1;
-    terms[1] = fmin(fmax(log(fmax(g.out, 1)) - 4, -3), 3);
-    terms[2] = fmin(fmax(channels - 3, -3), 3);
+    terms[DLT_SIGMA_STRIDE_1] = g.stride == 1 && g.kernel > 1;
+    terms[DLT_SIGMA_IMAGE] = fmin(fmax(log(fmax(g.out, 1)) - 4, -3), 3);
+    terms[DLT_SIGMA_CHANNELS] = fmin(fmax(channels - 3, -3), 3);
 }
 
 void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_record *record,
@@ -243,16 +243,17 @@ void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_recor
     const double usual = 0.018; /* ln(time), between networks of one section */
 
     cost = fmin(fmax(cost, -3), 3);
-    terms[0] = 1;
-    terms[1] = m->near > 0 ? fmin(distance / m->near, 1.5) : 0;
-    terms[2] = cost;
-    terms[3] = cost * cost;
-    terms[4] = parts.data || parts.weight;
-    terms[5] = parts.update;
-    terms[6] = apart > 0 ? fmin(fmax(log(apart / usual), -2.5), 2.5) : 0;
-    terms[7] = terms[8] = terms[9] = 0;
+    for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+        terms[i] = 0;
+    terms[DLT_SIGMA_CONSTANT] = 1;
+    terms[DLT_SIGMA_DISTANCE] = m->near > 0 ? fmin(distance / m->near, 1.5) : 0;
+    terms[DLT_SIGMA_COST] = cost;
+    terms[DLT_SIGMA_COST_SQUARED] = cost * cost;
+    terms[DLT_SIGMA_BACKWARD] = parts.data || parts.weight;
+    terms[DLT_SIGMA_UPDATE] = parts.update;
+    terms[DLT_SIGMA_APART] = apart > 0 ? fmin(fmax(log(apart / usual), -2.5), 2.5) : 0;
     if (dlt_is_convolution(record->kind))
-        convolution_terms(record, terms + 7);
+        convolution_terms(record, terms);
 }
 
 double dlt_section_sigma(const struct dlt_section *s, const double terms[DLT_SIGMA_TERMS])

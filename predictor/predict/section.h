@@ -46,10 +46,24 @@ void dlt_section_input(const struct dlt_section *section, const struct dlt_devic
 double dlt_section_ratio(const struct dlt_section *section, const struct dlt_device *device,
                          const struct dlt_record *record, double cost_s, double *apart);
 
-/* What the spread within the training rows depends on: distance relative to `near`, the cost
- * (standardised logarithm), the pass, how far those that answer are apart (as dlt_section_ratio
- * says) and, of convolutions, where libraries choose among algorithms: stride 1, small images, many
- * channels. */
+/* What the spread within the training rows depends on. Of convolutions, the last three: where
+ * libraries choose among algorithms. */
+enum dlt_sigma_term {
+    DLT_SIGMA_CONSTANT,
+    DLT_SIGMA_DISTANCE, /* relative to `near` */
+    DLT_SIGMA_COST,     /* standardised logarithm */
+    DLT_SIGMA_COST_SQUARED,
+    DLT_SIGMA_BACKWARD,
+    DLT_SIGMA_UPDATE,
+    DLT_SIGMA_APART, /* how far those that answer are apart, as dlt_section_ratio says */
+    DLT_SIGMA_STRIDE_1,
+    DLT_SIGMA_IMAGE,    /* logarithm of the output's positions */
+    DLT_SIGMA_CHANNELS, /* logarithm */
+    DLT_SIGMA_KNOWN
+};
+_Static_assert(DLT_SIGMA_KNOWN == (int)DLT_SIGMA_TERMS, "a profile keeps a coefficient of each");
+
+/* terms: by enum dlt_sigma_term. */
 void dlt_section_sigma_terms(const struct dlt_section *section, const struct dlt_record *record,
                              double cost_s, double distance, double apart,
                              double terms[DLT_SIGMA_TERMS]);
