@@ -294,7 +294,8 @@ $(BUILD)/advise.so: $(SLURM_ADVISE_OBJ) $(ADVISE_OBJ) $(LIB_OBJ) plugin/slurm/ad
 $(BUILD)/dltime-snapshot: $(SLURM_SNAPSHOT_OBJ) $(ADVISE_OBJ) $(LIB_OBJ)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ $(SLURM_LIBS) $(ADVISE_LIBS) $(LIB_LIBS)
 
-# Tests of dlbench's parts, without its commands.
+# Tests of dlbench's parts, without its commands; backends call back into them as into dlbench.
+$(BUILD)/tests/test_bench_planned: ALL_LDFLAGS += -rdynamic
 $(BUILD)/tests/test_bench_%: $(BUILD)/obj/tests/unit/test_bench_%.o $(BENCH_PART_OBJ) $(LIB_OBJ)
 	@mkdir -p $(@D)
 	$(CC) $(ALL_LDFLAGS) -o $@ $^ -lcmocka -ldl -lpthread $(LIB_LIBS)

@@ -22,7 +22,7 @@
 #include "device/device.h"
 #include "graph/record.h"
 
-enum { DLBENCH_BACKEND_VERSION = 4, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
+enum { DLBENCH_BACKEND_VERSION = 5, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
 
 /* Outcomes of calls that take memory or depend on what the library behind the backend can do. All
  * but BENCH_OK fill the error. */
@@ -51,6 +51,7 @@ enum bench_role {
 struct bench_context; /* the backend's own: a device, its queue, its memory */
 struct bench_tensor;  /* value and gradient, in whatever layout suits the device */
 struct bench_layer;
+struct bench_plan;
 
 struct bench_options {
     int device;          /* index among the backend's devices */
@@ -200,8 +201,8 @@ struct dlbench_backend {
      * in the order in which they were made, backward against it, updates. */
     int (*plan_begin)(struct bench_context *context, struct dlt_error *error);
     int (*plan_end)(struct bench_context *context, struct dlt_error *error);
-    /* After a plan: the most bytes that are alive at once, which no plan can go below. */
-    double (*memory_least)(const struct bench_context *context);
+    /* The plan that was made last; see plan.h. */
+    const struct bench_plan *(*plan)(const struct bench_context *context);
     /* The device's modes and who else uses it, in a few words for a file's header; "": unknown. */
     void (*state)(struct bench_context *context, char *text, size_t size);
 };

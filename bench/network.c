@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "network_build.h"
+#include "plan.h"
 
 double bench_learning_rate(enum dlt_optimizer optimizer)
 {
@@ -320,7 +321,10 @@ double bench_network_memory(const struct bench_network *network)
 
 double bench_network_least_memory(const struct bench_network *network)
 {
-    return network->backend->memory_least ? network->backend->memory_least(network->context) : 0;
+    const struct bench_plan *plan =
+        network->backend->plan ? network->backend->plan(network->context) : NULL;
+
+    return plan ? plan->apart_bytes + plan->least_bytes : 0;
 }
 
 /* One pass of one stage between two marks. */

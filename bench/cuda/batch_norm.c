@@ -15,6 +15,11 @@ struct batch_norm {
     size_t workspace, reserve_size;
 };
 
+#define USES_OF(b)                                                                                 \
+    BENCH_USES((b)->input, (b)->output, (b)->scale, (b)->shift, (b)->mean, (b)->inverse,           \
+               (b)->running_mean, (b)->running_variance, (b)->reserve, (b)->gradient,              \
+               (b)->to_input, (b)->to_scale, (b)->to_shift)
+
 static void destroy_tensor(void *object)
 {
     (void)cudnnDestroyTensorDescriptor(object);
@@ -176,7 +181,8 @@ int bench_batch_norm_forward(struct bench_layer *layer, struct dlt_error *error)
     b->shift = layer->bias.value;
     b->mean = layer->mean;
     b->inverse = layer->inverse;
-    return bench_add(layer, DLT_FORWARD, training ? run_training : run_inference, b, error);
+    return bench_add(layer, DLT_FORWARD, training ? run_training : run_inference, b, USES_OF(b),
+                     error);
 }
 
 int bench_batch_norm_backward(struct bench_layer *layer, bool data, bool weight,
@@ -212,6 +218,6 @@ int bench_batch_norm_backward(struct bench_layer *layer, bool data, bool weight,
     b->to_input = target;
     b->to_scale = layer->weight.gradient;
     b->to_shift = layer->bias.gradient;
-    status = bench_add(layer, DLT_BACKWARD, run_backward, b, error);
+    status = bench_add(layer, DLT_BACKWARD, run_backward, b, USES_OF(b), error);
     return status ? status : bench_deliver(layer, DLT_BACKWARD, 0, target, error);
 }

@@ -207,7 +207,9 @@ static int add(struct bench_layer *layer, enum dlt_pass pass, enum way way,
         status = bench_convolution_descriptor(context, &layer->record, &c->convolution, error);
     if (status == BENCH_OK)
         status = choose(layer, pass, c, error);
-    return status ? status : bench_add(layer, pass, run_convolution, c, error);
+    return status ? status
+                  : bench_add(layer, pass, run_convolution, c, BENCH_USES(input, output, filter),
+                              error);
 }
 
 /* Elements of one channel, and images x channels. */

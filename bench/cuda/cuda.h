@@ -17,6 +17,7 @@
 #include "arguments.h"
 #include "backend_parts.h"
 #include "base/error.h"
+#include "plan.h"
 
 enum { BENCH_STATES = 2, BENCH_POINTERS = 8, BENCH_ARGUMENT_BYTES = 512 };
 
@@ -48,6 +49,7 @@ struct bench_context {
     struct bench_arena arena;
     char *workspace; /* of library calls, one after the other */
     size_t workspace_size;
+    struct bench_plan plan;
     struct bench_owned owned; /* what is on the host */
     uint32_t random;          /* seeds given out */
 };
@@ -58,7 +60,12 @@ struct bench_buffer {
     struct bench_shape shape; /* in the canonical order, whatever the layout */
     size_t count, pitch;      /* elements; bytes from one copy to the next */
     int copies;
-    char *data;
+    struct bench_buffer *root; /* whose memory it shows; itself mostly */
+    size_t offset;             /* bytes into it */
+    /* Of a root. */
+    struct bench_arena *arena;
+    char *data; /* NULL until a plan places it */
+    struct bench_extent extent;
 };
 
 struct bench_tensor {
@@ -96,7 +103,7 @@ struct bench_layer {
     struct bench_layer_options options;
     enum bench_type type; /* of inputs, outputs and weights */
     bool last;            /* their layout */
-    int copies;
+    int copies, order;
     bool cold;       /* the copies outgrow the cache */
     bool standalone; /* its tensors are its own */
     struct bench_tensor *input[BENCH_OPERANDS];
@@ -130,13 +137,17 @@ void bench_nvml_print(struct bench_nvml *nvml, FILE *stream);
 
 /* ---- memory.c: buffers and tensors ---- */
 size_t bench_type_size(enum bench_type type);
+/* NULL if it does not fit. */
+char *bench_arena_take(struct bench_arena *arena, size_t size);
 void bench_release(struct bench_context *context);
 int bench_buffer_create(struct bench_context *context, enum bench_type type, bool last,
                         const struct bench_shape *shape, int copies, struct bench_buffer **buffer,
                         struct dlt_error *error);
-/* The same memory in another shape. */
+/* Gives a planned buffer memory of its own for the whole training. */
+int bench_buffer_place(struct bench_buffer *buffer, struct dlt_error *error);
+/* The same memory in another shape, from `offset` bytes on. */
 int bench_buffer_alias(struct bench_context *context, const struct bench_buffer *buffer,
-                       const struct bench_shape *shape, struct bench_buffer **alias,
+                       const struct bench_shape *shape, size_t offset, struct bench_buffer **alias,
                        struct dlt_error *error);
 /* Random values in center +- spread, the same in every copy. */
 int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer, float center,
@@ -144,8 +155,6 @@ int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer
 /* Random whole numbers below `classes`. */
 int bench_buffer_labels(struct bench_context *context, struct bench_buffer *buffer, int64_t classes,
                         struct dlt_error *error);
-int bench_buffer_zero(struct bench_context *context, struct bench_buffer *buffer,
-                      struct dlt_error *error);
 /* Values from the host, into every copy. */
 int bench_buffer_write(struct bench_context *context, struct bench_buffer *buffer,
                        const void *values, struct dlt_error *error);
@@ -205,12 +214,29 @@ int bench_call_now(struct bench_context *context, const struct bench_call *call,
 int bench_add_call(struct bench_layer *layer, enum dlt_pass pass, const struct bench_call *call,
                    struct dlt_error *error);
 
+/* ---- planned.c: memory from a plan ---- */
+int bench_planned_begin(struct bench_context *context, struct dlt_error *error);
+int bench_planned_end(struct bench_context *context, struct dlt_error *error);
+const struct bench_plan *bench_planned(const struct bench_context *context);
+/* The buffer is read or written in this pass of the layer; NULL: nothing. */
+void bench_use(const struct bench_layer *layer, enum dlt_pass pass,
+               const struct bench_buffer *buffer);
+
 /* ---- program.c: steps ---- */
+/* All buffers that a step reads or writes; NULL among them is nothing. */
+struct bench_uses {
+    size_t count;
+    const struct bench_buffer *const *buffer;
+};
+#define BENCH_USES(...)                                                                            \
+    ((struct bench_uses){sizeof((const struct bench_buffer *[]){__VA_ARGS__}) /                    \
+                             sizeof(struct bench_buffer *),                                        \
+                         (const struct bench_buffer *const[]){__VA_ARGS__}})
 /* what: kept by the context until its reset. */
 int bench_add(struct bench_layer *layer, enum dlt_pass pass,
               int (*run)(struct bench_context *context, const void *what, int copy,
                          struct dlt_error *error),
-              const void *what, struct dlt_error *error);
+              const void *what, struct bench_uses uses, struct dlt_error *error);
 int bench_add_zero(struct bench_layer *layer, enum dlt_pass pass, struct bench_buffer *buffer,
                    struct dlt_error *error);
 /* to = from, or to += from, in whatever types and layouts they have. */

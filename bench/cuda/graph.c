@@ -385,6 +385,7 @@ int bench_graph_add(struct bench_layer *layer, enum dlt_pass pass, struct bench_
     struct bench_context *context = layer->context;
     struct bench_choice *choice = &layer->program[pass].choice;
     struct bench_graph **step = bench_own_zeroed(&context->owned, 1, sizeof(void *), error);
+    const struct bench_buffer *buffer[MOST_TENSORS];
     int status;
 
     graph->packs = layer->copies;
@@ -398,5 +399,9 @@ int bench_graph_add(struct bench_layer *layer, enum dlt_pass pass, struct bench_
              (long long)graph->engine);
     choice->workspace_bytes = (double)graph->workspace;
     choice->workspace_cap_bytes = context->workspace_cap;
-    return status ? status : bench_add(layer, pass, run_graph, step, error);
+    for (int i = 0; i < graph->bindings; i++)
+        buffer[i] = graph->binding[i].buffer;
+    return status ? status
+                  : bench_add(layer, pass, run_graph, step,
+                              (struct bench_uses){(size_t)graph->bindings, buffer}, error);
 }

@@ -156,8 +156,13 @@ int bench_call_now(struct bench_context *context, const struct bench_call *call,
 int bench_add_call(struct bench_layer *layer, enum dlt_pass pass, const struct bench_call *call,
                    struct dlt_error *error)
 {
+    const struct bench_buffer *buffer[BENCH_POINTERS] = {NULL};
     struct bench_launch *launch;
     int status = bench_launch_make(layer->context, call, &launch, error);
 
-    return status ? status : bench_add(layer, pass, bench_launch_run, launch, error);
+    for (int i = 0; i < BENCH_POINTERS && call->pointer[i].buffer; i++)
+        buffer[i] = call->pointer[i].buffer;
+    return status ? status
+                  : bench_add(layer, pass, bench_launch_run, launch,
+                              (struct bench_uses){BENCH_POINTERS, buffer}, error);
 }

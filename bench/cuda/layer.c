@@ -236,6 +236,7 @@ int bench_layer_new(struct bench_context *context, const char *name, struct benc
     made->context = context;
     made->name = name;
     made->copies = 1;
+    made->order = context->plan.layers++;
     *layer = made;
     return BENCH_OK;
 }

@@ -210,7 +210,7 @@ int bench_add_matmul(struct bench_layer *layer, enum dlt_pass pass,
     if (status)
         return status;
     note_choice(layer, pass, p);
-    return bench_add(layer, pass, run_product, p, error);
+    return bench_add(layer, pass, run_product, p, BENCH_USES(p->a, p->b, p->c, p->bias), error);
 }
 
 /* An activation at the end is for inference: training keeps what it is applied to. */

@@ -20,10 +20,11 @@ void bench_release(struct bench_context *context)
     /* What is queued may still use it. */
     (void)cudaStreamSynchronize(context->stream);
     bench_own_none(&context->owned);
+    bench_plan_clear(&context->plan);
     context->arena.used = 0;
 }
 
-static char *take(struct bench_arena *arena, size_t size)
+char *bench_arena_take(struct bench_arena *arena, size_t size)
 {
     char *memory = arena->base + arena->used;
 
@@ -31,6 +32,22 @@ static char *take(struct bench_arena *arena, size_t size)
         return NULL;
     arena->used += size;
     return memory;
+}
+
+int bench_buffer_place(struct bench_buffer *buffer, struct dlt_error *error)
+{
+    struct bench_buffer *root = buffer->root;
+    struct bench_arena *arena = root->arena;
+
+    if (root->data)
+        return BENCH_OK;
+    root->extent.apart = true;
+    root->data = bench_arena_take(arena, root->extent.size);
+    if (!root->data) {
+        dlt_fail(error, "its tensors do not fit into %zu MiB", arena->size >> 20);
+        return BENCH_NO_MEMORY;
+    }
+    return BENCH_OK;
 }
 
 int bench_buffer_create(struct bench_context *context, enum bench_type type, bool last,
@@ -49,17 +66,19 @@ int bench_buffer_create(struct bench_context *context, enum bench_type type, boo
     made->count = bench_shape_count(shape);
     bytes = made->count * bench_type_size(type);
     made->pitch = (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
-    if (__builtin_mul_overflow(made->pitch, (size_t)copies, &total) ||
-        !(made->data = take(&context->arena, total))) {
-        dlt_fail(error, "its tensors do not fit into %zu MiB", context->arena.size >> 20);
-        return BENCH_NO_MEMORY;
-    }
+    if (__builtin_mul_overflow(made->pitch, (size_t)copies, &total))
+        total = SIZE_MAX; /* fits nowhere */
+    made->arena = &context->arena;
+    made->root = made;
+    made->extent = bench_extent_of(made, total);
     *buffer = made;
-    return BENCH_OK;
+    if (context->plan.open)
+        return bench_plan_add(&context->plan, &made->extent, error);
+    return bench_buffer_place(made, error);
 }
 
 int bench_buffer_alias(struct bench_context *context, const struct bench_buffer *buffer,
-                       const struct bench_shape *shape, struct bench_buffer **alias,
+                       const struct bench_shape *shape, size_t offset, struct bench_buffer **alias,
                        struct dlt_error *error)
 {
     struct bench_buffer *made = bench_own_zeroed(&context->owned, 1, sizeof *made, error);
@@ -68,13 +87,14 @@ int bench_buffer_alias(struct bench_context *context, const struct bench_buffer 
         return BENCH_NO_MEMORY;
     *made = *buffer;
     made->shape = *shape;
+    made->offset += offset;
     *alias = made;
     return BENCH_OK;
 }
 
 void *bench_buffer_data(const struct bench_buffer *buffer, int copy)
 {
-    return buffer->data + (size_t)(copy % buffer->copies) * buffer->pitch;
+    return buffer->root->data + buffer->offset + (size_t)(copy % buffer->copies) * buffer->pitch;
 }
 
 int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer, float center,
@@ -89,7 +109,7 @@ int bench_buffer_fill(struct bench_context *context, struct bench_buffer *buffer
                               .grid = {bench_blocks(context, fill.count)},
                               BENCH_ARGUMENTS(fill),
                               .pointer = {BENCH_POINTER(fill, out, buffer)}};
-    int status = BENCH_OK;
+    int status = bench_buffer_place(buffer, error);
 
     for (int copy = 0; copy < buffer->copies && status == BENCH_OK; copy++)
         status = bench_call_now(context, &call, copy, error);
@@ -106,19 +126,11 @@ int bench_buffer_labels(struct bench_context *context, struct bench_buffer *buff
                               .grid = {bench_blocks(context, labels.count)},
                               BENCH_ARGUMENTS(labels),
                               .pointer = {BENCH_POINTER(labels, out, buffer)}};
-    int status = BENCH_OK;
+    int status = bench_buffer_place(buffer, error);
 
     for (int copy = 0; copy < buffer->copies && status == BENCH_OK; copy++)
         status = bench_call_now(context, &call, copy, error);
     return status;
-}
-
-int bench_buffer_zero(struct bench_context *context, struct bench_buffer *buffer,
-                      struct dlt_error *error)
-{
-    return bench_cuda(
-        cudaMemsetAsync(buffer->data, 0, buffer->pitch * (size_t)buffer->copies, context->stream),
-        "clearing memory", error);
 }
 
 int bench_buffer_spread(struct bench_context *context, struct bench_buffer *buffer,
@@ -127,21 +139,24 @@ int bench_buffer_spread(struct bench_context *context, struct bench_buffer *buff
     int status = BENCH_OK;
 
     for (int i = 1; i < buffer->copies && status == BENCH_OK; i++)
-        status = bench_cuda(cudaMemcpyAsync(bench_buffer_data(buffer, i), buffer->data,
-                                            buffer->count * bench_type_size(buffer->type),
-                                            cudaMemcpyDeviceToDevice, context->stream),
-                            "copying", error);
+        status =
+            bench_cuda(cudaMemcpyAsync(bench_buffer_data(buffer, i), bench_buffer_data(buffer, 0),
+                                       buffer->count * bench_type_size(buffer->type),
+                                       cudaMemcpyDeviceToDevice, context->stream),
+                       "copying", error);
     return status;
 }
 
 int bench_buffer_write(struct bench_context *context, struct bench_buffer *buffer,
                        const void *values, struct dlt_error *error)
 {
-    int status = bench_cuda(cudaMemcpyAsync(buffer->data, values,
+    int status = bench_buffer_place(buffer, error);
+
+    if (status == BENCH_OK)
+        status = bench_cuda(cudaMemcpyAsync(bench_buffer_data(buffer, 0), values,
                                             buffer->count * bench_type_size(buffer->type),
                                             cudaMemcpyHostToDevice, context->stream),
                             "writing", error);
-
     if (status == BENCH_OK)
         status = bench_buffer_spread(context, buffer, error);
     /* The values belong to the caller again. */
@@ -198,9 +213,10 @@ int bench_buffer_read(struct bench_context *context, const struct bench_buffer *
         return dlt_fail_memory(error);
     status = bench_cuda(cudaStreamSynchronize(context->stream), "the queue", error);
     if (status == BENCH_OK)
-        status = bench_cuda(cudaMemcpy(raw, buffer->data, count * bench_type_size(buffer->type),
-                                       cudaMemcpyDeviceToHost),
-                            "reading", error);
+        status =
+            bench_cuda(cudaMemcpy(raw, bench_buffer_data(buffer, 0),
+                                  count * bench_type_size(buffer->type), cudaMemcpyDeviceToHost),
+                       "reading", error);
     for (size_t i = 0; i < count && status == BENCH_OK; i++)
         values[i] = value_at(raw, buffer->type, place_of(buffer, i));
     free(raw);

@@ -7,7 +7,7 @@
 int bench_add(struct bench_layer *layer, enum dlt_pass pass,
               int (*run)(struct bench_context *context, const void *what, int copy,
                          struct dlt_error *error),
-              const void *what, struct dlt_error *error)
+              const void *what, struct bench_uses uses, struct dlt_error *error)
 {
     struct bench_program *program = &layer->program[pass];
     struct bench_step *step = bench_own_zeroed(&layer->context->owned, 1, sizeof *step, error);
@@ -21,6 +21,8 @@ int bench_add(struct bench_layer *layer, enum dlt_pass pass,
     else
         program->first = step;
     program->latest = step;
+    for (size_t i = 0; i < uses.count; i++)
+        bench_use(layer, pass, uses.buffer[i]);
     return BENCH_OK;
 }
 
@@ -38,7 +40,7 @@ static int run_zero(struct bench_context *context, const void *what, int copy,
 int bench_add_zero(struct bench_layer *layer, enum dlt_pass pass, struct bench_buffer *buffer,
                    struct dlt_error *error)
 {
-    return bench_add(layer, pass, run_zero, buffer, error);
+    return bench_add(layer, pass, run_zero, buffer, BENCH_USES(buffer), error);
 }
 
 /* One of the kernels that read one array and write one. */
@@ -151,7 +153,7 @@ int bench_add_copy(struct bench_layer *layer, enum dlt_pass pass, struct bench_b
     if (!pair)
         return BENCH_NO_MEMORY;
     *pair = (struct pair){from, to};
-    return bench_add(layer, pass, run_copy, pair, error);
+    return bench_add(layer, pass, run_copy, pair, BENCH_USES(from, to), error);
 }
 
 int bench_collect(struct bench_layer *layer, int input, struct bench_buffer **target,

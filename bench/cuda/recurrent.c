@@ -17,6 +17,10 @@ struct recurrent {
     const struct bench_buffer *gradient, *to_input, *to_weights;
 };
 
+#define USES_OF(r)                                                                                 \
+    BENCH_USES((r)->input, (r)->output, (r)->weights, (r)->lengths, (r)->reserve, (r)->gradient,   \
+               (r)->to_input, (r)->to_weights)
+
 static void destroy_cell(void *object)
 {
     (void)cudnnDestroyRNNDescriptor(object);
@@ -249,7 +253,7 @@ int bench_recurrent_forward(struct bench_layer *layer, struct dlt_error *error)
     r->input = layer->value[0];
     r->output = layer->output->value;
     layer->program[DLT_FORWARD].choice.workspace_bytes = (double)r->workspace;
-    return bench_add(layer, DLT_FORWARD, run_forward, r, error);
+    return bench_add(layer, DLT_FORWARD, run_forward, r, USES_OF(r), error);
 }
 
 int bench_recurrent_backward(struct bench_layer *layer, bool data, bool weight,
@@ -271,7 +275,7 @@ int bench_recurrent_backward(struct bench_layer *layer, bool data, bool weight,
     r->gradient = gradient;
     r->to_input = target;
     r->to_weights = layer->weight.gradient;
-    status = bench_add(layer, DLT_BACKWARD, run_backward, r, error);
+    status = bench_add(layer, DLT_BACKWARD, run_backward, r, USES_OF(r), error);
     return status ? status : bench_deliver(layer, DLT_BACKWARD, 0, target, error);
 }
 

@@ -217,12 +217,14 @@ static int add_block(struct bench_layer *layer, enum dlt_pass pass, const struct
     struct bench_block_arguments block = {.rows = 0};
     struct bench_buffer *place;
     int64_t outer, inner;
-    int status = bench_buffer_alias(layer->context, whole, &whole->shape, &place, error);
+    int status;
 
+    around_axis(whole, layer->options.axis, &outer, &inner);
+    status =
+        bench_buffer_alias(layer->context, whole, &whole->shape,
+                           (size_t)(offset * inner) * bench_type_size(whole->type), &place, error);
     if (status)
         return status;
-    around_axis(whole, layer->options.axis, &outer, &inner);
-    place->data += (size_t)(offset * inner) * bench_type_size(whole->type);
     block.rows = outer;
     block.columns = (int64_t)part->count / outer;
     block.in_pitch = into ? block.columns : (int64_t)whole->count / outer;

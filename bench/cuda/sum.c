@@ -20,11 +20,11 @@ int bench_add_combine(struct bench_layer *layer, enum dlt_pass pass,
     struct bench_buffer *from;
     struct bench_combine_arguments combine = {
         .count = (long long)to->count, .pitch = pitch, .splits = splits};
-    int status = bench_buffer_alias(layer->context, partial, &partial->shape, &from, error);
+    int status = bench_buffer_alias(layer->context, partial, &partial->shape,
+                                    (size_t)start * sizeof(float), &from, error);
 
     if (status)
         return status;
-    from->data += (size_t)start * sizeof(float);
     return bench_add_call(
         layer, pass,
         &(struct bench_call){

@@ -28,13 +28,52 @@ struct part {
 
 struct update {
     struct bench_layer *layer;
+    struct bench_parameter *const *parameter; /* what it updates */
+    size_t count;
     const struct bench_buffer *arrays, *chunks, *norms; /* tables on the device */
+    struct bench_update_array *table;                   /* the arrays' on the host */
+    bool written;                                       /* the arrays' is on the device */
     struct bench_buffer *between[2];                    /* of all arrays, between operations */
     struct part *part;
     int parts;
     bool stepped;
     int64_t steps;
 };
+
+/* The table of arrays, which differs between copies; once they all have their memory. */
+static int write_arrays(struct update *u, struct dlt_error *error)
+{
+    struct bench_context *context = u->layer->context;
+    int status = BENCH_OK;
+
+    for (int copy = 0; copy < u->layer->copies && status == BENCH_OK; copy++) {
+        struct bench_update_array *table = u->table;
+        size_t start = 0;
+
+        for (size_t i = 0; i < u->count; i++) {
+            const struct bench_parameter *p = u->parameter[i];
+
+            table[i].weight = bench_buffer_data(p->value, copy);
+            table[i].gradient = bench_buffer_data(p->gradient, copy);
+            table[i].first = p->state[0] ? bench_buffer_data(p->state[0], copy) : NULL;
+            table[i].second = p->state[1] ? bench_buffer_data(p->state[1], copy) : NULL;
+            table[i].sum =
+                u->between[0] ? (float *)bench_buffer_data(u->between[0], copy) + start : NULL;
+            table[i].factor =
+                u->between[1] ? (float *)bench_buffer_data(u->between[1], copy) + start : NULL;
+            start += p->value->count;
+            table[i].count = (long long)p->value->count;
+        }
+        status =
+            bench_cuda(cudaMemcpyAsync(bench_buffer_data(u->arrays, copy), table, u->arrays->count,
+                                       cudaMemcpyHostToDevice, context->stream),
+                       "a table", error);
+        if (status == BENCH_OK)
+            status = bench_cuda(cudaStreamSynchronize(context->stream), "a table", error);
+    }
+    u->written = status == BENCH_OK;
+    return status;
+}
 
 static bool is_lamb(const struct update *u)
 {
@@ -70,8 +109,10 @@ static int run_update(struct bench_context *context, const void *what, int copy,
                       struct dlt_error *error)
 {
     struct update *u = (struct update *)what;
-    int status = BENCH_OK;
+    int status = u->written ? BENCH_OK : write_arrays(u, error);
 
+    if (status)
+        return status;
     u->steps++;
     if (u->stepped)
         return run_steps(context, u, copy, error);
@@ -99,11 +140,11 @@ static int make_launches(struct update *u, struct part *part, struct dlt_error *
                                             .rate = (float)u->layer->training.learning_rate};
     struct bench_foreach_arguments step = {.scale = 1};
     struct bench_buffer *chunks;
-    int status = bench_buffer_alias(context, u->chunks, &u->chunks->shape, &chunks, error);
+    size_t offset = (size_t)part->first_chunk * sizeof(struct bench_update_chunk);
+    int status = bench_buffer_alias(context, u->chunks, &u->chunks->shape, offset, &chunks, error);
 
     if (status)
         return status;
-    chunks->data += (size_t)part->first_chunk * sizeof(struct bench_update_chunk);
     if (u->stepped)
         return bench_launch_make(
             context,
@@ -136,46 +177,35 @@ static int64_t chunks_of(const struct bench_parameter *parameter)
     return ((int64_t)parameter->value->count + BENCH_CHUNK - 1) / BENCH_CHUNK;
 }
 
-/* The table of arrays, which differs between copies. */
-static int make_arrays(struct bench_layer *layer, struct update *u,
-                       struct bench_parameter *const *parameter, size_t count,
-                       struct dlt_error *error)
+/* The table stays where it is, as it is written once. */
+static int make_arrays(struct update *u, struct dlt_error *error)
 {
-    struct bench_context *context = layer->context;
-    const struct bench_shape shape = {1, {(int64_t)(count * sizeof(struct bench_update_array))}};
-    struct bench_update_array *table =
-        bench_own_zeroed(&context->owned, count, sizeof *table, error);
+    struct bench_context *context = u->layer->context;
+    const struct bench_shape shape = {1, {(int64_t)(u->count * sizeof *u->table)}};
     struct bench_buffer *arrays;
-    int status =
-        table ? bench_buffer_create(context, BENCH_U8, false, &shape, layer->copies, &arrays, error)
-              : BENCH_NO_MEMORY;
+    int status;
 
-    for (int copy = 0; copy < layer->copies && status == BENCH_OK; copy++) {
-        size_t start = 0;
+    u->table = bench_own_zeroed(&context->owned, u->count, sizeof *u->table, error);
+    if (!u->table)
+        return BENCH_NO_MEMORY;
+    status =
+        bench_buffer_create(context, BENCH_U8, false, &shape, u->layer->copies, &arrays, error);
+    if (status)
+        return status;
+    u->arrays = arrays;
+    return bench_buffer_place(arrays, error);
+}
 
-        for (size_t i = 0; i < count; i++) {
-            const struct bench_parameter *p = parameter[i];
+static void use_arrays(const struct update *u)
+{
+    for (size_t i = 0; i < u->count; i++) {
+        const struct bench_parameter *p = u->parameter[i];
 
-            table[i].weight = bench_buffer_data(p->value, copy);
-            table[i].gradient = bench_buffer_data(p->gradient, copy);
-            table[i].first = p->state[0] ? bench_buffer_data(p->state[0], copy) : NULL;
-            table[i].second = p->state[1] ? bench_buffer_data(p->state[1], copy) : NULL;
-            table[i].sum =
-                u->between[0] ? (float *)bench_buffer_data(u->between[0], copy) + start : NULL;
-            table[i].factor =
-                u->between[1] ? (float *)bench_buffer_data(u->between[1], copy) + start : NULL;
-            start += p->value->count;
-            table[i].count = (long long)p->value->count;
-        }
-        status = bench_cuda(cudaMemcpyAsync(bench_buffer_data(arrays, copy), table, arrays->count,
-                                            cudaMemcpyHostToDevice, context->stream),
-                            "a table", error);
-        if (status == BENCH_OK)
-            status = bench_cuda(cudaStreamSynchronize(context->stream), "a table", error);
+        bench_use(u->layer, DLT_UPDATE, p->value);
+        bench_use(u->layer, DLT_UPDATE, p->gradient);
+        bench_use(u->layer, DLT_UPDATE, p->state[0]);
+        bench_use(u->layer, DLT_UPDATE, p->state[1]);
     }
-    if (status == BENCH_OK)
-        u->arrays = arrays;
-    return status;
 }
 
 /* What operations leave for the next ones: allocated anew for each by torch, which reuses it. */
@@ -251,10 +281,12 @@ static int add_update(struct bench_layer *layer, struct bench_parameter *const *
     if (!u)
         return BENCH_NO_MEMORY;
     u->layer = layer;
+    u->parameter = parameter;
+    u->count = count;
     u->stepped = manner.stepped;
     status = u->stepped ? make_between(layer, u, parameter, count, error) : BENCH_OK;
     if (status == BENCH_OK)
-        status = make_arrays(layer, u, parameter, count, error);
+        status = make_arrays(u, error);
     if (status == BENCH_OK)
         status = make_chunks(layer, u, parameter, count, manner.many, error);
     if (status == BENCH_OK)
@@ -266,7 +298,10 @@ static int add_update(struct bench_layer *layer, struct bench_parameter *const *
         status = make_launches(u, &u->part[i], error);
     if (status)
         return status;
-    return bench_add(layer, DLT_UPDATE, run_update, u, error);
+    use_arrays(u);
+    return bench_add(layer, DLT_UPDATE, run_update, u,
+                     BENCH_USES(u->arrays, u->chunks, u->norms, u->between[0], u->between[1]),
+                     error);
 }
 
 static int make_state(struct bench_layer *layer, struct bench_parameter *p, float center,
@@ -286,9 +321,13 @@ static int make_state(struct bench_layer *layer, struct bench_parameter *p, floa
 
 int bench_update_layer(struct bench_layer *layer, struct dlt_error *error)
 {
-    struct bench_parameter *all[] = {&layer->weight, &layer->bias}, *trained[2];
+    struct bench_parameter *all[] = {&layer->weight, &layer->bias};
+    struct bench_parameter **trained = bench_own_zeroed(
+        &layer->context->owned, sizeof all / sizeof *all, sizeof(struct bench_parameter *), error);
     size_t count = 0;
 
+    if (!trained)
+        return BENCH_NO_MEMORY;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         int status;
 

@@ -43,7 +43,7 @@ static int view_backward(struct bench_layer *layer, bool data, bool weight, stru
     (void)data;
     (void)weight;
     if (status == BENCH_OK)
-        status = bench_buffer_alias(layer->context, gradient, &tensor->shape, &gradient, error);
+        status = bench_buffer_alias(layer->context, gradient, &tensor->shape, 0, &gradient, error);
     return status ? status : bench_deliver(layer, DLT_BACKWARD_DATA, 0, gradient, error);
 }
 
@@ -60,7 +60,7 @@ int bench_view_create(struct bench_context *context, struct bench_tensor *tensor
     if (status)
         return status;
     *view = (*layer)->output;
-    return bench_buffer_alias(context, (*layer)->value[0], shape, &(*view)->value, error);
+    return bench_buffer_alias(context, (*layer)->value[0], shape, 0, &(*view)->value, error);
 }
 
 /* ---- maps ---- */
@@ -248,6 +248,8 @@ int bench_loss_create(struct bench_context *context, struct bench_tensor *scores
         status = bench_buffer_labels(context, label, loss.columns, error);
     if (status == BENCH_OK)
         status = bench_scratch(made, BENCH_F32, loss.rows, &made->loss, error);
+    if (status == BENCH_OK) /* it is read after the step */
+        status = bench_buffer_place(made->loss, error);
     if (status == BENCH_OK)
         status = bench_buffer_create(context, made->type, false, &scores->shape, 1,
                                      &scores->gradient, error);

@@ -58,6 +58,5 @@ void bench_release(struct bench_context *context)
 {
     bench_own_none(&context->owned);
     context->arena.used = 0;
-    free(context->plan.buffer);
-    memset(&context->plan, 0, sizeof context->plan);
+    bench_plan_clear(&context->plan);
 }

@@ -61,8 +61,7 @@ static int make_buffer(struct bench_context *context, bench_md md, int copies,
     made->md = md;
     made->copies = copies;
     made->size = bench_md_size(md);
-    made->first = INT32_MAX;
-    made->last = -1;
+    made->extent = bench_extent_of(made, bench_arena_round(made->size));
     if (bench_own(&context->owned, made, destroy_buffer, error))
         return BENCH_NO_MEMORY;
     if (!md)
@@ -92,6 +91,7 @@ int bench_buffer_place(struct bench_buffer *buffer, struct dlt_error *error)
 
     if (root->data)
         return BENCH_OK;
+    root->extent.apart = true;
     root->data = DLT_KEPT(calloc((size_t)root->copies, sizeof *root->data));
     if (!root->data) {
         dlt_fail_memory(error);
@@ -113,7 +113,7 @@ int bench_buffer_create(struct bench_context *context, bench_md md, int copies,
     int status = make_buffer(context, md, copies, buffer, error);
 
     if (status == BENCH_OK && context->plan.open)
-        return bench_plan_add(context, *buffer, error);
+        return bench_plan_add(&context->plan, &(*buffer)->extent, error);
     return status ? status : bench_buffer_place(*buffer, error);
 }
 
@@ -127,9 +127,10 @@ int bench_buffer_alias(struct bench_context *context, struct bench_buffer *buffe
         return status;
     made->root = buffer->root;
     made->offset = buffer->offset + offset;
+    made->extent.apart = true;
     *alias = made;
     if (context->plan.open)
-        status = bench_plan_add(context, made, error);
+        status = bench_plan_add(&context->plan, &made->extent, error);
     if (status == BENCH_OK && made->root->data)
         status = bench_buffer_bind(made, error);
     return status;

@@ -11,6 +11,7 @@
 #include "backend_parts.h"
 #include "base/error.h"
 #include "onednn/onednn2.h"
+#include "plan.h"
 
 enum { BENCH_ARGUMENTS = BENCH_OPERANDS + 16, BENCH_STATES = 2 };
 
@@ -28,19 +29,10 @@ struct bench_buffer {
     dnnl_memory_t *memory;     /* of each copy */
     struct bench_buffer *root; /* whose bytes it shows; itself mostly */
     size_t offset;             /* into them */
+    struct bench_extent extent;
     /* Of a root. */
     char **data; /* of each copy; NULL until a plan places it */
     size_t size;
-    int first, last; /* moments of a training step between which it is alive */
-};
-
-/* Buffers that get their memory at the end of a plan. */
-struct bench_plan {
-    bool open;
-    int layers; /* made so far, which is the order in which they run */
-    struct bench_buffer **buffer;
-    size_t count, room;
-    double least_bytes; /* the most that is alive at once */
 };
 
 struct bench_context {
@@ -196,15 +188,12 @@ int bench_tensor_make(struct bench_context *context, const struct bench_shape *s
 int bench_tensor_create(struct bench_context *context, const struct bench_shape *shape,
                         struct bench_tensor **tensor, struct dlt_error *error);
 
-/* ---- plan.c: memory that is shared by what is never alive together ---- */
-int bench_plan_begin(struct bench_context *context, struct dlt_error *error);
-int bench_plan_end(struct bench_context *context, struct dlt_error *error);
-double bench_plan_least(const struct bench_context *context);
+/* ---- planned.c: memory from a plan ---- */
+int bench_planned_begin(struct bench_context *context, struct dlt_error *error);
+int bench_planned_end(struct bench_context *context, struct dlt_error *error);
+const struct bench_plan *bench_planned(const struct bench_context *context);
 /* The buffer is read or written in this pass of the layer. */
-void bench_plan_use(const struct bench_layer *layer, enum dlt_pass pass,
-                    struct bench_buffer *buffer);
-int bench_plan_add(struct bench_context *context, struct bench_buffer *buffer,
-                   struct dlt_error *error);
+void bench_use(const struct bench_layer *layer, enum dlt_pass pass, struct bench_buffer *buffer);
 
 /* ---- program.c: steps ---- */
 struct bench_argument {

@@ -40,7 +40,7 @@ static int make_scratchpad(struct bench_layer *layer, enum dlt_pass pass, dnnl_p
     argument->index = DNNL_ARG_SCRATCHPAD;
     status = bench_buffer_create(layer->context, md, 1, &argument->buffer, error);
     if (status == BENCH_OK)
-        bench_plan_use(layer, pass, argument->buffer);
+        bench_use(layer, pass, argument->buffer);
     return status;
 }
 
@@ -62,7 +62,7 @@ int bench_add(struct bench_layer *layer, enum dlt_pass pass, dnnl_primitive_desc
         return BENCH_NO_MEMORY;
     for (; arguments[count].index; count++) {
         all[count] = arguments[count];
-        bench_plan_use(layer, pass, all[count].buffer);
+        bench_use(layer, pass, all[count].buffer);
     }
     status = make_scratchpad(layer, pass, pd, &all[count], error);
     if (status)
@@ -94,7 +94,7 @@ int bench_add_loop(struct bench_layer *layer, enum dlt_pass pass,
     if (!step)
         return BENCH_NO_MEMORY;
     for (; *buffers; buffers++)
-        bench_plan_use(layer, pass, *buffers);
+        bench_use(layer, pass, *buffers);
     *step = (struct bench_step){.call = call, .data = data};
     layer->program[pass].count++;
     return BENCH_OK;
