@@ -201,8 +201,8 @@ static int run(const struct options *o)
     struct dlt_model *model = NULL;
     struct predict_range range;
     struct dlt_error error;
-    char *spec = predict_range_take(o->spec, &range);
-    int result = spec ? dlt_model_load(spec, NULL, &model, &error) : dlt_fail_memory(&error);
+    char *spec = predict_range_take(o->spec, &range, &error);
+    int result = spec ? dlt_model_load(spec, NULL, &model, &error) : -1;
 
     if (result == 0)
         result = answer(o, model, &range, &error);

@@ -19,8 +19,9 @@ void predict_print(const struct dlt_estimate *estimate, const char *profile,
 struct predict_range {
     int64_t low, high;
 };
-/* The SPEC with LOW alone where it has a range; malloc'ed, NULL out of memory. */
-char *predict_range_take(const char *spec, struct predict_range *range);
+/* The SPEC with LOW alone where it has a range; malloc'ed. NULL with a sentence where the range is
+ * none, or out of memory. */
+char *predict_range_take(const char *spec, struct predict_range *range, struct dlt_error *error);
 
 /* Prints time per sample over batches from low to high by doubling, and the largest of all between
  * them that fits the device's memory. Sets the model's batch. */

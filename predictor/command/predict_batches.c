@@ -13,7 +13,7 @@
 
 static const double gib = 1073741824.0;
 
-char *predict_range_take(const char *spec, struct predict_range *range)
+char *predict_range_take(const char *spec, struct predict_range *range, struct dlt_error *error)
 {
     static const char key[] = ",batch=";
     const char *start = strstr(spec, key);
@@ -21,6 +21,7 @@ char *predict_range_take(const char *spec, struct predict_range *range)
     size_t length;
 
     *range = (struct predict_range){0};
+    dlt_fail_memory(error);
     if (!start)
         return strdup(spec);
     start += sizeof key - 1;
@@ -35,8 +36,9 @@ char *predict_range_take(const char *spec, struct predict_range *range)
     *colon = '\0';
     if (!dlt_text_to_int64(text, &range->low) || !dlt_text_to_int64(colon + 1, &range->high) ||
         range->low < 1 || range->high < range->low) {
-        *range = (struct predict_range){0};
-        return strdup(spec);
+        dlt_fail(error, "%s: batch: a range is LOW:HIGH, such as 8:512, not \"%.*s\"", spec,
+                 (int)length, start);
+        return NULL;
     }
     if (asprintf(&plain, "%.*s%s%s", (int)(start - spec), spec, text, start + length) < 0)
         return NULL;
@@ -47,6 +49,7 @@ char *predict_range_take(const char *spec, struct predict_range *range)
 struct line {
     double batch, step_s, samples, memory_bytes;
     enum dlt_fits fits;
+    enum dlt_basis basis;
 };
 
 struct table {
@@ -70,7 +73,8 @@ static int ask(const struct table *table, int64_t batch, struct line *line, stru
                           .samples = (double)batch * e->devices *
                                      (double)(e->training.accumulate ? e->training.accumulate : 1),
                           .memory_bytes = dlt_estimate_memory_bytes(e),
-                          .fits = e->fits};
+                          .fits = e->fits,
+                          .basis = e->basis};
     dlt_estimate_destroy(e);
     return 0;
 }
@@ -129,6 +133,7 @@ static void print_json(const struct table *table)
         dlt_json_number(row, "samples_per_s", l->samples / l->step_s);
         dlt_json_number(row, "memory_gib", l->memory_bytes / gib);
         dlt_json_text(row, "fits", dlt_fits_name(l->fits));
+        dlt_json_text(row, "basis", dlt_basis_name(l->basis));
         json_object_array_add(rows, row);
     }
     json_object_object_add(object, "batches", rows);
@@ -139,16 +144,18 @@ static void print_json(const struct table *table)
 
 static void print_table(const struct table *table)
 {
-    printf("%8s %12s %12s %12s %10s  %s\n", "BATCH", "STEP", "PER SAMPLE", "SAMPLES/S", "MEMORY",
-           "FITS");
+    printf("%8s %12s %12s %12s %10s  %-7s  %s\n", "BATCH", "STEP", "PER SAMPLE", "SAMPLES/S",
+           "MEMORY", "FITS", "RESTS ON");
     for (size_t i = 0; i < table->count; i++) {
         const struct line *l = &table->line[i];
         char step[32], sample[32], rate[32], memory[32];
 
-        printf("%8.0f %12s %12s %12s %10s  %s\n", l->batch, dlt_text_from_seconds(step, l->step_s),
+        printf("%8.0f %12s %12s %12s %10s  %-7s  %s\n", l->batch,
+               dlt_text_from_seconds(step, l->step_s),
                dlt_text_from_seconds(sample, l->step_s / l->samples),
                dlt_text_from_count(rate, l->samples / l->step_s),
-               dlt_text_from_bytes(memory, l->memory_bytes), dlt_fits_name(l->fits));
+               dlt_text_from_bytes(memory, l->memory_bytes), dlt_fits_name(l->fits),
+               dlt_basis_name(l->basis));
     }
     if (table->largest > 0)
         printf("largest batch that fits: %.0f\n", table->largest);

@@ -179,10 +179,11 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
                 dlt_text_from_seconds(dispatch, p->dispatch_s), 100 * p->network_sigma);
     }
     if (report->skipped)
-        fprintf(stderr,
-                "%zu runs were not used: several devices, no time, or a device without "
-                "measurements\n",
-                report->skipped);
+        fprintf(
+            stderr,
+            "%zu runs were not used: several devices, no time, or a device, or on a CPU a number "
+            "of threads, without measurements\n",
+            report->skipped);
     if (report->unread)
         fprintf(stderr, "%zu runs were not used: %s\n", report->unread, report->example.text);
 }

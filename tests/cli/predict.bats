@@ -80,6 +80,13 @@ predict() {
     jq -e '.batches[0].sample_ms > .batches[4].sample_ms and .largest_that_fits == 100' <<< "$output"
 }
 
+@test "a range that is none is refused with the form of one" {
+    for range in 8:4 8: :8 0:8 8:x; do
+        run -1 "$DLTIME" predict "mlp.json,batch=$range" --profile "$PROFILE"
+        [[ $output == *"mlp.json,batch=$range: batch: a range is LOW:HIGH, such as 8:512, not \"$range\""* ]]
+    done
+}
+
 @test "the forward pass alone is cheaper than a step" {
     predict mlp.json --profile "$PROFILE" --json --pass forward
     forward=$(jq .step_ms <<< "$output")
