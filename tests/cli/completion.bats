@@ -30,7 +30,7 @@ offers() { # LINE
         mapfile -t COMP_WORDS < <(grep -oE "[^ =:]+|[=:]+" <<<"$LINE")
         [[ $LINE != *" " ]] || COMP_WORDS+=("")
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-        function=$(complete -p "${COMP_WORDS[0]}" | sed "s/.* -F \([^ ]*\) .*/\1/")
+        function=$(complete -p "${COMP_WORDS[0]##*/}" | sed "s/.* -F \([^ ]*\) .*/\1/")
         "$function" "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
         printf "%s\n" "${COMPREPLY[@]}"'
     [[ $stderr == "" ]] || { echo "$stderr" && return 1; }
@@ -172,4 +172,18 @@ exactly() { # WORD...
     exactly two.jsonl
     offers "dlbench run --backend one"
     exactly onednn
+}
+
+@test "a program that the shell would not find by its name is not run to be asked" {
+    for name in dltime dlbench; do
+        printf '#!/bin/sh\necho "  mine   an option" && touch ran\n' >$name
+        chmod +x $name
+    done
+    offers "./dltime m"
+    exactly ""
+    offers "./dlbench run --"
+    exactly ""
+    [ ! -e ran ]
+    offers "$BUILD/dltime mo"
+    exactly models
 }
