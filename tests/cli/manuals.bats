@@ -65,7 +65,7 @@ END
             >"bin/dltime-torch-$program"
     done
     # The same of batches and steps.
-    sed -i 's/"\$@"/"${@\/#2,4,8\/1,2}" --steps 1 --warmup 1/; s/bin.sh/bin\/bash/' bin/dltime-torch-run
+    sed -i 's/"\$@"/"${@\/#2,4,8\/2}" --steps 1 --warmup 1/; s/bin.sh/bin\/bash/' bin/dltime-torch-run
     ln -s "$BUILD/libdltime.so" libdltime.so.0
     chmod +x bin/*
 }
