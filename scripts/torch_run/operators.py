@@ -6,6 +6,7 @@ import json
 import statistics
 import sys
 import time
+import zlib
 
 import torch
 import torch.nn.functional as F
@@ -171,21 +172,32 @@ def time_call(call, clock, repeats=5, least_s=2e-3):
     return times
 
 
+def objects(path):
+    """The lines that are objects; not one written by half, nor what is no text."""
+    opened = gzip.open if path.endswith(".gz") else open
+    with opened(path, "rt", encoding="utf-8", errors="replace") as file:
+        try:
+            for line in file:
+                try:
+                    row = json.loads(line)
+                except (ValueError, RecursionError):
+                    continue
+                if isinstance(row, dict):
+                    yield row
+        except (EOFError, zlib.error):
+            return  # compressed, and cut
+
+
 def configurations(path):
     """The header, and float32 rows of one layer together, in the order of the file."""
-    opened = gzip.open if path.endswith(".gz") else open
     found, header = {}, None
-    with opened(path, "rt", encoding="utf-8") as file:
-        for line in file:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue  # a line written by half
-            if "format" in row:
-                header = header or row
-            elif row.get("dtype") == "float32" and row.get("activation", "none") == "none":
-                key = json.dumps({k: v for k, v in row.items() if k not in SEEN})
-                found.setdefault(key, {}).setdefault(row["pass"], row)
+    for row in objects(path):
+        if "format" in row:
+            header = header or row
+        elif (isinstance(row.get("op"), str) and isinstance(row.get("pass"), str) and
+              row.get("dtype") == "float32" and row.get("activation", "none") == "none"):
+            key = json.dumps({k: v for k, v in row.items() if k not in SEEN})
+            found.setdefault(key, {}).setdefault(row["pass"], row)
     if not header or header["format"] != "dltime-measurements":
         raise Failure(f"{path}: holds no measurements")
     return header, [list(rows.values()) for rows in found.values()]
@@ -211,6 +223,9 @@ def run_operators(layers, settings, write):
                        "min_ms": round(min(times), 6), "max_ms": round(max(times), 6),
                        "std_ms": round(statistics.pstdev(times), 6), "repeats": len(times)})
                 count += 1
-        except (RuntimeError, MemoryError, ValueError, TypeError) as error:
-            print(f"{rows[0]['op']}: {str(error).splitlines()[0]}", file=sys.stderr)
+        except KeyError as error:
+            print(f"{rows[0]['op']}: has no {error}", file=sys.stderr)
+        except (RuntimeError, MemoryError, ValueError, TypeError, OverflowError, LookupError,
+                AttributeError, ArithmeticError) as error:
+            print(f"{rows[0]['op']}: {(str(error) or 'wrong').splitlines()[0]}", file=sys.stderr)
     print(f"{count} rows of single layers", file=sys.stderr)

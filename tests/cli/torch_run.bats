@@ -160,8 +160,11 @@ END
 {"op":"dense","batch":4,"in_features":8,"out_features":3,"bias":true,"pass":"backward_data","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
 {"op":"dense","batch":4,"in_features":8,"out_features":3,"bias":true,"pass":"backward_weight","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
 {"op":"conv2d","batch":1,"in_channels":1,"in_size":[8,8],"out_channels":1,"kernel":[3,3],"padding":[[0,1],[0,1]],"pass":"forward","dtype":"float32","math":"ieee","activation":"none","optimizer":"none","threads":1,"median_ms":1}
+[1, 2]
+{"op":"conv2d","pass":"forward","dtype":"float32"}
 {"op":"dense","ba
 END
+    printf '\xff\n' >>rows.jsonl
     "$PYTHON" "$run" --operators rows.jsonl --threads 1 --device cpu --budget 5 --output layers.jsonl
     jq -es '(.[0].device.name == "some CPU") and (.[0].software.framework | startswith("pytorch "))
             and (.[1:] | length == 3 and all(.op == "dense" and .median_ms > 0 and .median_ms < 1000))
