@@ -446,9 +446,10 @@ accuracy: all $(BUILD)/tests/spread $(BUILD)/tests/row_times
 into = $(foreach f,$(3),$(1):$(f):$(2)/$(notdir $(f)))
 LAID_CUDA := $(patsubst $(BUILD)/%,$(BUILD)/installed/%,$(filter $(CUDA_BACKENDS),$(wildcard \
 	$(BUILD)/backend_cuda*.so)))
-LAID_MADE := $(addprefix $(BUILD)/installed/,dltime-site dltime-torch-run dltime-torch-export libdltime.pc \
-	zz_dltime)
-LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench $(filter %/dltime-site %/dltime-torch-run %/dltime-torch-export,$(LAID_MADE))) \
+LAID_MADE := $(addprefix $(BUILD)/installed/,dltime-site dltime-torch-run dltime-torch-export \
+	libdltime.pc zz_dltime)
+LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench \
+	$(filter-out %.pc %/zz_dltime,$(LAID_MADE))) \
 	755:$(BUILD)/libdltime.so:$(libdir)/$(SONAME).$(VERSION) \
 	$(call into,644,$(libdir),$(BUILD)/libdltime.a) \
 	$(call into,755,$(libdir)/dltime,$(BUILD)/advise.so $(BUILD)/backend_onednn.so $(LAID_CUDA)) \
@@ -483,7 +484,7 @@ install: all $(LAID_MADE) $(LAID_CUDA)
 	done; for entry in $(LAID_LINKS); do \
 		ln -sf $${entry#*:} "$(DESTDIR)$${entry%%:*}"; \
 	done
-	@test -e $(DESTDIR)$(CONF) || $(INSTALL) -D -m 644 etc/dltime.conf $(DESTDIR)$(CONF)
+	@test -e "$(DESTDIR)$(CONF)" || $(INSTALL) -D -m 644 etc/dltime.conf "$(DESTDIR)$(CONF)"
 	@echo
 	@echo "Add this line to Slurm's plugstack.conf on the submit hosts:"
 	@echo "  optional $(SLURM_PLUGIN_DIR)/spank_dltime.so conf=$(CONF)"
@@ -492,9 +493,9 @@ install: all $(LAID_MADE) $(LAID_CUDA)
 uninstall:
 	@for entry in $(LAID); do rm -f "$(DESTDIR)$${entry##*:}"; done
 	@for entry in $(LAID_LINKS); do rm -f "$(DESTDIR)$${entry%%:*}"; done
-	@rm -f $(DESTDIR)$(libdir)/dltime/backend_cuda*.so
-	@rm -rf $(DESTDIR)$(libexecdir)/dltime/torch_run/__pycache__
-	@! cmp -s etc/dltime.conf $(DESTDIR)$(CONF) || rm $(DESTDIR)$(CONF)
+	@rm -f "$(DESTDIR)$(libdir)"/dltime/backend_cuda*.so
+	@rm -rf "$(DESTDIR)$(libexecdir)/dltime/torch_run/__pycache__"
+	@! cmp -s etc/dltime.conf "$(DESTDIR)$(CONF)" || rm "$(DESTDIR)$(CONF)"
 	@for folder in $(OWN_FOLDERS); do \
 		! test -d "$(DESTDIR)$$folder" || \
 			rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$folder"; \
