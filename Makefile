@@ -446,9 +446,10 @@ accuracy: all $(BUILD)/tests/spread $(BUILD)/tests/row_times
 into = $(foreach f,$(3),$(1):$(f):$(2)/$(notdir $(f)))
 LAID_CUDA := $(patsubst $(BUILD)/%,$(BUILD)/installed/%,$(filter $(CUDA_BACKENDS),$(wildcard \
 	$(BUILD)/backend_cuda*.so)))
-LAID_MADE := $(addprefix $(BUILD)/installed/,dltime-site dltime-torch-run dltime-torch-export libdltime.pc \
-	zz_dltime)
-LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench $(filter %/dltime-site %/dltime-torch-run %/dltime-torch-export,$(LAID_MADE))) \
+LAID_MADE := $(addprefix $(BUILD)/installed/,dltime-site dltime-torch-run dltime-torch-export \
+	libdltime.pc zz_dltime)
+LAID = $(call into,755,$(bindir),$(BUILD)/dltime $(BUILD)/dlbench \
+	$(filter-out %.pc %/zz_dltime,$(LAID_MADE))) \
 	755:$(BUILD)/libdltime.so:$(libdir)/$(SONAME).$(VERSION) \
 	$(call into,644,$(libdir),$(BUILD)/libdltime.a) \
 	$(call into,755,$(libdir)/dltime,$(BUILD)/advise.so $(BUILD)/backend_onednn.so $(LAID_CUDA)) \
