@@ -420,9 +420,9 @@ static void a_convolution_that_a_table_has_no_room_for_is_told(void **state)
     struct dlt_table_draft draft = {0};
     struct dlt_table_sum sum;
     struct dlt_model *model;
-    struct dlt_graph *graph;
+    struct dlt_graph *graph = NULL;
     struct dlt_error error;
-    struct dlt_plan *plan;
+    struct dlt_plan *plan = NULL;
 
     (void)state;
     add(&draft, convolution(4, 16, 32, 28, 3), DLT_FORWARD, 1e-3);
