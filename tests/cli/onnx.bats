@@ -65,9 +65,15 @@ torch_python() {
     python=$(torch_python) || skip "no Python here has torch and torchvision"
     [ -n "$python" ] || skip "no Python here has torch and torchvision"
     echo mine >mine
-    ln -s mine resnet18.onnx.part
+    # Of a process that is gone, of one that runs, and of other hosts: a day old, and fresh.
+    host=$(uname -n)
+    ln -s mine "resnet18.onnx.$host-99999999.part"
+    touch "resnet18.onnx.$host-$$.part" resnet18.onnx.other-1.part
+    touch -d '25 hours ago' resnet18.onnx.other-2.part
     "$python" "$root/scripts/torch-export" torchvision.models:resnet18
-    [ "$(cat mine)" = mine ] && [ ! -e resnet18.onnx.part ]
+    [ "$(cat mine)" = mine ]
+    find . -name '*.part' -printf '%f\n' | sort >left
+    printf 'resnet18.onnx.%s.part\n' "$host-$$" other-1 | sort | diff - left
     [ "$(stat -c %s resnet18.onnx)" -lt 100000 ]
     [ "$("$dltime" check resnet18.onnx,batch=2 --json | jq .parameters)" -eq 11689512 ]
     "$python" "$root/scripts/torch-export" "$root/tests/accuracy/onnx_modules.py:Gpt" \
