@@ -330,7 +330,11 @@ static const char *profile_of(const struct dlt_forecast *forecast,
 {
     if (place->site && place->site->profile[0])
         return place->site->profile;
-    return forecast->config->profile[0] ? forecast->config->profile : forecast->general;
+    if (forecast->config->profile[0])
+        return forecast->config->profile;
+    /* The general one is of cards: of CPUs nobody knows the model. */
+    return place->shape.gpus > 0 || (place->site && place->site->device[0]) ? forecast->general
+                                                                            : "";
 }
 
 /* The question about a place for a placement; device points into place. */

@@ -148,6 +148,13 @@ setup() { plugin_setup; }
     unchanged
 }
 
+@test "CPUs that were not measured are told so, not which cards general.dlp has" {
+    conf_with '' '{ name = "cpu1"; cores_per_node = 1; }'
+    submit -p cpu1 "$long"
+    warns "no estimate for cpu1, so the time limit is left alone: dltime.conf names no profile for it"
+    unchanged
+}
+
 @test "nothing but time and partition is changed" {
     local with without field
     submit "${v100[@]}" "$long" -J same --comment=mine
