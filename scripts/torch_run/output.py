@@ -117,6 +117,8 @@ class Runs:
     def __init__(self, path, about):
         """Takes a file that is there only if its runs are of the same device and framework."""
         self.path = path
+        if os.path.exists(path) and not os.path.isfile(path):
+            raise Failure(f"{path}: is no file that runs can be added to")
         self.file = open(path, "a+b", buffering=0)
         try:
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -28,6 +28,12 @@ needs_torch() {
     [ ! -e x ]
 }
 
+@test "a device is no file of runs" {
+    needs_torch
+    run -1 --separate-stderr "$PYTHON" "$run" lenet5 --output /dev/full --dltime "$BUILD/dltime"
+    [ "$stderr" = "torch-run: /dev/full: is no file that runs can be added to" ]
+}
+
 @test "a Python without torch is told" {
     mkdir without
     echo 'raise ImportError("none here")' >without/torch.py
