@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # The CUDA backend: what can be said of it without a GPU. Its operators run on a device on the host.
 
+# shellcheck disable=SC2030,SC2031 # each test has its own libraries
+
 bats_require_minimum_version 1.5.0
 
 setup() {

@@ -165,7 +165,7 @@ struct tensor {
     cudnnBackendDescriptor_t descriptor;
     cudnnDataType_t type;
     int64_t dim[RANK], stride[RANK], count;
-    char *memory;  /* NULL: the graph's own */
+    void *memory;  /* NULL: the graph's own */
     double *value; /* by place in memory, in the type's precision */
 };
 struct arrays {
