@@ -219,12 +219,21 @@ check_table() { # ACCURACY-FILE
 }
 
 @test "two do not install at once" {
-    exec 7<"$(dirname "$(slurm_dltime_conf)")"
+    etc=$(dirname "$(slurm_dltime_conf)")
+    exec 7>>"$etc/site/.lock"
     flock 7
     run -1 --separate-stderr "$site" install --folder bench
     [[ $stderr == *"another dltime-site is at work beside "* ]]
     run -1 --separate-stderr "$site" rollback
+    [[ $stderr == *"another dltime-site is at work beside "* ]]
     exec 7<&-
+    # What anybody may open and lock stops nobody.
+    [ "$(stat -c %a "$etc/site/.lock")" = 600 ]
+    exec 7<"$etc" 6<"$etc/site"
+    flock 7 && flock 6
+    run -1 --separate-stderr "$site" rollback nonsense
+    [[ $stderr == *"has no generation nonsense"* ]]
+    exec 7<&- 6<&-
 }
 
 @test "limits of accounting become max_wall" {
