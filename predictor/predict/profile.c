@@ -385,7 +385,7 @@ bool dlt_profile_section(const struct dlt_profile *p, size_t index, struct dlt_s
 bool dlt_section_is_transfer(const struct dlt_profile *p, size_t index)
 {
     uint32_t basis = p->section[index].basis;
-    struct dlt_section section;
+    struct dlt_section section = {0};
 
     return basis == DLT_BASIS_GENERAL ||
            (basis == DLT_BASIS_ADAPTED && dlt_profile_section(p, index, &section) &&

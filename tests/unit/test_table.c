@@ -203,8 +203,10 @@ static void make_plan(struct world *w, int i, const char *text, int batch)
     snprintf(keys, sizeof keys, ",batch=%d,optimizer=sgd,framework=pytorch", batch);
     if (spec_load(text, strlen(text), keys, &model) ||
         dlt_model_graph(model, batch, &w->graph[i], &error) ||
-        dlt_lower(w->graph[i], &model->training, true, 1, &w->plan[i], &error))
+        dlt_lower(w->graph[i], &model->training, true, 1, &w->plan[i], &error)) {
         fail_msg("%s", spec_error);
+        abort(); /* what fail_msg did */
+    }
     dlt_model_destroy(model);
 }
 
