@@ -172,7 +172,8 @@ bool dlt_entry_texts_find(const char *text, struct dlt_entry_texts *found)
             return false;
         }
     }
-    return found->count > 0 && *at == ')' && keep_around(text, open, at, found) && compare(found);
+    return at && found->count > 0 && *at == ')' && keep_around(text, open, at, found) &&
+           compare(found);
 }
 
 void dlt_entry_texts_clear(struct dlt_entry_texts *found)

@@ -54,7 +54,8 @@ int dlt_catalogue_add(const struct dlt_catalogue_entry *entry, struct dlt_error 
     while (at < count && !dlt_text_same(entries[at]->entry.device.name, entry->device.name))
         at++;
     full = at == ENTRIES;
-    /* Entries begin as zeros: at worst the same is kept twice. */
+    /* Entries begin as zeros, padding too: at worst the same is kept twice.
+     * NOLINTNEXTLINE(bugprone-suspicious-memory-comparison) */
     known = at < count && memcmp(&entries[at]->entry, entry, sizeof *entry) == 0;
     if (!full && !known) {
         copy->replaced = at < count ? entries[at] : NULL;
