@@ -251,7 +251,8 @@ static int measure(struct request *request, const struct bench_io_files *files,
         json_object_put(patterns);
         return status;
     }
-    warn(files, &result);
+    if (result.samples > 0) /* interrupted before the first, there is no rate to doubt */
+        warn(files, &result);
     print_last(request, files, patterns, loader);
     return 0;
 }
