@@ -71,6 +71,14 @@ last_line() {
     [ "$(last_line)" = "1 passed, 1 failed" ]
 }
 
+@test "the stage beside the others is waited for, counted and shown" {
+    program a <<<'printf "1..1\nok 1 - one\n"'
+    printf 'tidy:\n\t@sleep 1; echo a slip; exit 1\n' >"$tree/Makefile"
+    run -1 "$tree/scripts/test" unit static
+    [[ "$output" == *unit*"1 passed"*static*"failed: clang-tidy"*"a slip"* ]]
+    [[ "$(last_line)" =~ ^[1-9][0-9]*\ passed,\ [1-9][0-9]*\ failed$ ]]
+}
+
 @test "command-line tests are counted one by one" {
     sed 's/^%/@/' >"$tree/tests/cli/x.bats" <<'END'
 %test "good" { true; }
