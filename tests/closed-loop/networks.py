@@ -70,10 +70,10 @@ def small_residual():
 class Recurrent(nn.Module):
     """A language model: logits of each token, one row each."""
 
-    def __init__(self, words, width, layers):
+    def __init__(self, words, width, layers, kind=nn.LSTM):
         super().__init__()
         self.embed = nn.Embedding(words, width)
-        self.lstm = nn.LSTM(width, width, layers, batch_first=True)
+        self.lstm = kind(width, width, layers, batch_first=True)
         self.output = nn.Linear(width, words)
 
     def forward(self, ids):
@@ -128,11 +128,81 @@ def mobile():
     return torchvision.models.mobilenet_v2()
 
 
+def plain_cnn():
+    layers = []
+    for inputs, outputs in ((3, 32), (32, 64)):
+        layers += [nn.Conv2d(inputs, outputs, 3, padding=1), nn.ReLU(),
+                   nn.Conv2d(outputs, outputs, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Dropout(0.25)]
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(2304, 512), nn.ReLU(), nn.Dropout(0.5),
+                         nn.Linear(512, 10))
+
+
+def mlp_deep():
+    layers = [nn.Flatten(), nn.Linear(784, 400), nn.Tanh()]
+    for _ in range(3):
+        layers += [nn.Linear(400, 400), nn.Tanh()]
+    return nn.Sequential(*layers, nn.Linear(400, 10))
+
+
+def mlp_narrow():
+    return nn.Sequential(nn.Flatten(), nn.Linear(784, 300), nn.Sigmoid(), nn.Linear(300, 100),
+                         nn.Sigmoid(), nn.Linear(100, 10))
+
+
+def resnet20():
+    stages = [Block(16, 16), Block(16, 16), Block(16, 16), Block(16, 32, 2), Block(32, 32),
+              Block(32, 32), Block(32, 64, 2), Block(64, 64), Block(64, 64)]
+    return residual(convolution(3, 16), stages, 64)
+
+
+def gru_one():
+    return Recurrent(3000, 192, 1, nn.GRU)
+
+
+def lstm_small():
+    return Recurrent(10000, 200, 2)
+
+
+def transformer_one():
+    return Transformer(1500, 256, 8, 1, 48)
+
+
+def transformer_six():
+    return Transformer(3000, 128, 4, 6, 128)
+
+
+def resnet34():
+    return torchvision.models.resnet34()
+
+
+def mobile_small():
+    return torchvision.models.mobilenet_v3_small()
+
+
+def efficient():
+    return torchvision.models.efficientnet_b0()
+
+
+def dense():
+    return torchvision.models.densenet121()
+
+
+def inception():
+    return torchvision.models.googlenet(aux_logits=False, init_weights=False)
+
+
+def regular():
+    return torchvision.models.regnet_y_400mf()
+
+
 # Shape of one sample, classes or words.
 IMAGES = {"lenet5": (1, 28, 28), "mlp": (1, 28, 28), "mlp_wide": (1, 28, 28),
-          "small_vgg": (3, 32, 32), "resnet8": (3, 32, 32), "small_residual": (3, 32, 32)}
+          "small_vgg": (3, 32, 32), "resnet8": (3, 32, 32), "small_residual": (3, 32, 32),
+          "plain_cnn": (3, 32, 32), "mlp_deep": (1, 28, 28), "mlp_narrow": (1, 28, 28),
+          "resnet20": (3, 32, 32)}
 TOKENS = {"lstm_one": (35, 2000), "lstm_two": (20, 5000), "transformer_two": (64, 2000),
-          "transformer_four": (96, 4000)}
+          "transformer_four": (96, 4000), "gru_one": (35, 3000), "lstm_small": (20, 10000),
+          "transformer_one": (48, 1500), "transformer_six": (128, 3000)}
 
 
 def samples(name, count):
