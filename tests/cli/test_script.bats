@@ -9,7 +9,7 @@ bats_require_minimum_version 1.5.0
 setup() {
     source_dir=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
     tree="$BATS_TEST_TMPDIR/a tree"
-    mkdir -p "$tree"/{scripts,tests/unit,tests/cli,build/tests}
+    mkdir -p "$tree"/{scripts,tests/unit,tests/cli,build/tests,build/locales/de_DE.UTF-8}
     cp "$source_dir/scripts/test" "$tree/scripts"
     printf '#!/bin/sh\nexit 0\n' >"$tree/scripts/setup"
     chmod +x "$tree/scripts/setup"
@@ -77,6 +77,25 @@ last_line() {
     run -1 "$tree/scripts/test" unit static
     [[ "$output" == *unit*"1 passed"*static*"failed: clang-tidy"*"a slip"* ]]
     [[ "$(last_line)" =~ ^[1-9][0-9]*\ passed,\ [1-9][0-9]*\ failed$ ]]
+}
+
+@test "told to end, it leaves nothing running" {
+    program a <<<"exec sleep 300.$$"
+    printf 'tidy:\n\t@exec sleep 300.%d\n' $$ >"$tree/Makefile"
+    "$tree/scripts/test" unit static >/dev/null 2>&1 3>&- &
+    for ((i = 0; i < 300; i++)); do
+        [ "$(pgrep -c -f "^sleep 300.$$")" -lt 2 ] || break
+        sleep 0.1
+    done
+    kill -TERM $!
+    status=0
+    wait $! || status=$?
+    [ "$status" -eq 130 ]
+    for ((i = 0; i < 50; i++)); do
+        pgrep -f "^sleep 300.$$" >/dev/null || return 0
+        sleep 0.1
+    done
+    false
 }
 
 @test "command-line tests are counted one by one" {
