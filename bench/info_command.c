@@ -303,24 +303,26 @@ static void print_json(const struct found *found)
     json_object_put(object);
 }
 
+/* --json is the only one. */
+static int take_option(int option, char *value, void *context)
+{
+    bool *json = context;
+
+    (void)option;
+    (void)value;
+    *json = true;
+    return BENCH_DONE;
+}
+
 int dlbench_info(int argc, char **argv)
 {
     static struct found found;
     struct dlt_error error;
     bool json = false;
-    int option;
+    int status = command_options("info", help, long_options, argc, argv, take_option, &json);
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (option == 'h') {
-            fputs(help, stdout);
-            return BENCH_DONE;
-        }
-        if (option != 'j') {
-            fprintf(stderr, "Try: dlbench info --help\n");
-            return BENCH_USAGE;
-        }
-        json = true;
-    }
+    if (status >= 0)
+        return status;
     if (optind < argc)
         return bench_usage("info", "\"%s\" is not an option", argv[optind]);
     if (look(&found, &error))

@@ -321,43 +321,42 @@ static void print_tally(const struct tally *tally)
     printf("\n");
 }
 
+struct request {
+    const char *backend, *ops;
+    int64_t device;
+};
+
+static int take_option(int option, char *value, void *context)
+{
+    struct request *request = context;
+
+    if (option == 'd')
+        return command_whole("verify", "device", value, 0, 1023, &request->device);
+    *(option == 'b' ? &request->backend : &request->ops) = value;
+    return BENCH_DONE;
+}
+
 int dlbench_verify(int argc, char **argv)
 {
-    struct bench_session_options options = {.backend = NULL, .memory_bytes = 256 << 20, .seed = 1};
+    struct request request = {0};
+    struct bench_session_options options = {.memory_bytes = 256 << 20, .seed = 1};
     struct bench_session session;
     struct tally tally = {.wrong = 0};
     struct dlt_error error;
-    const char *ops = NULL;
-    int64_t device = 0;
+    int status = command_options("verify", help, long_options, argc, argv, take_option, &request);
+    const char *ops = request.ops;
     char threads[32];
-    int option;
 
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'b':
-            options.backend = optarg;
-            break;
-        case 'd':
-            if (!bench_option_count("verify", "device", optarg, 0, 1023, &device))
-                return BENCH_USAGE;
-            break;
-        case 'o':
-            ops = optarg;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return BENCH_DONE;
-        default:
-            return BENCH_USAGE;
-        }
-    }
+    if (status >= 0)
+        return status;
     if (ops && bench_sampler_check_ops(ops, &error))
         return bench_usage("verify", "--ops: %s", error.text);
     if (optind < argc)
         return bench_usage("verify", "\"%s\" is not an option", argv[optind]);
-    if (!options.backend)
+    if (!request.backend)
         return bench_usage("verify", "--backend is missing");
-    options.device = (int)device;
+    options.backend = request.backend;
+    options.device = (int)request.device;
     if (bench_session_open(&options, &session, &error)) {
         bench_session_close(&session);
         return bench_fail("verify", &error);

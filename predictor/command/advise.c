@@ -129,7 +129,7 @@ int command_advise(int argc, char **argv)
             return COMMAND_DONE;
         }
         if (option != CONF)
-            return command_unknown("advise", argv);
+            return command_unknown("advise", long_options, argv);
         conf = optarg;
     }
     if (optind < own)

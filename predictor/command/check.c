@@ -135,30 +135,24 @@ static int check(const struct options *o, struct dlt_error *error)
     return 0;
 }
 
+static int take_option(int option, char *value, void *context)
+{
+    struct options *o = context;
+
+    if (option == BATCH)
+        return command_whole("check", "batch", value, 1, INT32_MAX, &o->batch);
+    o->json = true;
+    return COMMAND_DONE;
+}
+
 int command_check(int argc, char **argv)
 {
     struct options o = {0};
     struct dlt_error error;
-    int option;
+    int status = command_options("check", help, long_options, argc, argv, take_option, &o);
 
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        switch (option) {
-        case BATCH:
-            if (command_whole("check", "batch", optarg, 1, INT32_MAX, &o.batch))
-                return COMMAND_USAGE;
-            break;
-        case JSON:
-            o.json = true;
-            break;
-        case HELP:
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        default:
-            return command_unknown("check", argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (optind + 1 != argc)
         return command_usage("check", optind == argc ? "which model?" : "one model at a time");
     o.spec = argv[optind];

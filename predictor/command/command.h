@@ -29,14 +29,15 @@ int command_fail(const char *command, const struct dlt_error *error);
 __attribute__((format(printf, 2, 3))) int command_usage(const char *command, const char *format,
                                                         ...);
 
-/* The option that getopt_long has just refused; returns COMMAND_USAGE. */
-int command_unknown(const char *command, char *const *argv);
+struct option; /* of getopt.h */
+
+/* The option that getopt_long has just refused, with the nearest of those that there are; returns
+ * COMMAND_USAGE. */
+int command_unknown(const char *command, const struct option *options, char *const *argv);
 
 /* Takes one option and its value (NULL: it has none). Returns 0 or less to go on, else the exit
  * status after saying what is wrong. */
 typedef int command_take(int option, char *value, void *context);
-
-struct option; /* of getopt.h */
 
 /*
  * Reads all options, which are long ones, and answers --help. Operands are argv[optind] and on.
@@ -51,6 +52,8 @@ int command_whole(const char *command, const char *option, const char *text, int
 
 /* A profile by path, or by name among the installed ones. Returns name or buffer. */
 const char *command_profile_path(const char *name, char *buffer, size_t size);
+/* Loads that; of a name that no installed profile has the sentence lists those that there are. */
+int command_profile_load(const char *name, struct dlt_profile **profile, struct dlt_error *error);
 
 /* Flushes stdout and reports a failed write (a full disk, a closed pipe). Returns status, or
  * COMMAND_FAILED. */

@@ -258,24 +258,24 @@ static const struct option long_options[] = {
     {0},
 };
 
+static int take_option(int option, char *value, void *context)
+{
+    struct options *o = context;
+
+    if (option == PROFILE)
+        o->profile = value;
+    else
+        o->json = true;
+    return COMMAND_DONE;
+}
+
 int command_devices(int argc, char **argv)
 {
     struct options o = {0};
-    int option;
+    int status = command_options("devices", help, long_options, argc, argv, take_option, &o);
 
-    opterr = 0;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        if (option == HELP) {
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        }
-        if (option == PROFILE)
-            o.profile = optarg;
-        else if (option == JSON)
-            o.json = true;
-        else
-            return command_unknown("devices", argv);
-    }
+    if (status >= 0)
+        return status;
     o.names = argv + optind;
     o.name_count = (size_t)(argc - optind);
     if (o.profile && o.name_count > 0)

@@ -159,31 +159,32 @@ static int show_keys(void)
     return COMMAND_DONE;
 }
 
+struct options {
+    bool json, keys;
+};
+
+static int take_option(int option, char *value, void *context)
+{
+    struct options *o = context;
+
+    (void)value;
+    if (option == 'j')
+        o->json = true;
+    else
+        o->keys = true;
+    return COMMAND_DONE;
+}
+
 int command_models(int argc, char **argv)
 {
-    bool json = false, keys = false;
-    int option;
+    struct options o = {0};
+    int status = command_options("models", help, long_options, argc, argv, take_option, &o);
 
-    opterr = 0;
-    optind = 1;
-    while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'j':
-            json = true;
-            break;
-        case 'k':
-            keys = true;
-            break;
-        case 'h':
-            fputs(help, stdout);
-            return COMMAND_DONE;
-        default:
-            return command_unknown("models", argv);
-        }
-    }
+    if (status >= 0)
+        return status;
     if (optind != argc)
         return command_usage("models", "takes no model; dltime check %s shows one", argv[optind]);
-    if (json && keys)
+    if (o.json && o.keys)
         return command_usage("models", "--json and --keys: give one of them");
-    return keys ? show_keys() : show_all(json);
+    return o.keys ? show_keys() : show_all(o.json);
 }

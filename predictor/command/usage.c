@@ -30,9 +30,28 @@ int command_usage(const char *command, const char *format, ...)
     return COMMAND_USAGE;
 }
 
-int command_unknown(const char *command, char *const *argv)
+int command_unknown(const char *command, const struct option *options, char *const *argv)
 {
-    return command_usage(command, "%s: unknown option or missing value", argv[optind - 1]);
+    enum { MOST = 64 };
+    const char *names[MOST], *nearest, *word = argv[optind - 1];
+    const bool is_long = strncmp(word, "--", 2) == 0;
+    char asked[64];
+    size_t count = 0;
+
+    for (; options->name; options++) {
+        if (is_long && optopt && options->val == optopt)
+            return command_usage(command, "--%s takes %s value", options->name,
+                                 options->has_arg == no_argument ? "no" : "a");
+        if (count < MOST)
+            names[count++] = options->name;
+    }
+    if (optopt) /* one letter, of a word that need not be at its end */
+        return command_usage(command, "-%c: unknown option", optopt);
+    snprintf(asked, sizeof asked, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    nearest = dlt_text_nearest(asked, names, count);
+    if (nearest)
+        return command_usage(command, "--%s: unknown option; did you mean --%s?", asked, nearest);
+    return command_usage(command, "--%s: unknown option", asked);
 }
 
 int command_options(const char *command, const char *help, const struct option *options, int argc,
@@ -46,11 +65,13 @@ int command_options(const char *command, const char *help, const struct option *
         int status;
 
         if (option == '?')
-            return command_unknown(command, argv);
+            return command_unknown(command, options, argv);
         if (strcmp(options[index].name, "help") == 0) {
             fputs(help, stdout);
             return COMMAND_DONE;
         }
+        if (optarg && !*optarg)
+            return command_usage(command, "--%s: its value is empty", options[index].name);
         status = take(option, optarg, context);
         if (status > 0)
             return status;

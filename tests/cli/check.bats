@@ -102,6 +102,32 @@ JSON
     done
 }
 
+@test "an option that is none is answered with the nearest, a value too few or too many with that" {
+    refuses() { # SENTENCE COMMAND...
+        run --separate-stderr "${@:2}"
+        [ "$status" -eq 2 ] && [ "${stderr_lines[0]}" = "$1" ] || { echo "$stderr" && return 1; }
+    }
+    refuses 'dltime predict: --devcie: unknown option; did you mean --device?' \
+        "$dltime" predict lenet5 --devcie v100
+    refuses 'dltime check: --batch takes a value' "$dltime" check lenet5 --batch
+    refuses 'dltime models: --json takes no value' "$dltime" models --json=x
+    refuses 'dltime devices: -x: unknown option' "$dltime" devices -xy
+    refuses 'dltime advise: --cnf: unknown option; did you mean --conf?' "$dltime" advise --cnf x
+    refuses 'dltime train: --output: its value is empty' "$dltime" train x.jsonl --output ''
+    refuses 'dlbench run: --output: its value is empty' "$BUILD/dlbench" run --output ''
+    refuses 'dlbench info: --jsno: unknown option; did you mean --json?' "$BUILD/dlbench" info --jsno
+    refuses 'dlbench verify: --backend takes a value' "$BUILD/dlbench" verify --backend
+}
+
+@test "keys may have blanks around them; a range of batches is predict's" {
+    "$dltime" check 'lenet5, batch = 32 ,optimizer=adam ' >blanks
+    "$dltime" check lenet5,batch=32,optimizer=adam | diff - blanks
+    run --separate-stderr "$dltime" check lenet5,batch=8:64
+    [ "$status" -eq 1 ]
+    # shellcheck disable=SC2016 # no command
+    [ "$stderr" = 'dltime check: lenet5: batch: "8:64" is a range, which only `dltime predict` takes; name one batch' ]
+}
+
 @test "--help fits a screen" {
     for command in check models; do
         run "$dltime" $command --help
