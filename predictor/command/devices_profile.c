@@ -149,11 +149,10 @@ static void profile_json(const struct dlt_profile *profile)
 
 int devices_show_profile(const char *name, bool json)
 {
-    char buffer[PATH_MAX];
     struct dlt_profile *profile;
     struct dlt_error error;
 
-    if (dlt_profile_load(command_profile_path(name, buffer, sizeof buffer), &profile, &error))
+    if (command_profile_load(name, &profile, &error))
         return command_fail("devices", &error);
     if (json)
         profile_json(profile);

@@ -22,12 +22,12 @@ struct options {
 
 static int evaluate(const struct options *o, char **file, int count)
 {
-    char buffer[PATH_MAX];
-    const char *path = command_profile_path(o->profile, buffer, sizeof buffer);
     struct dlt_profile *profile = NULL;
     struct judge judge = {.command = "evaluate"};
     struct dlt_error error;
-    int result = dlt_devices_load_installed(&error) ? -1 : dlt_profile_load(path, &profile, &error);
+    int result = dlt_devices_load_installed(&error)
+                     ? -1
+                     : command_profile_load(o->profile, &profile, &error);
 
     judge.profile = profile;
     if (result == 0 && !(judge.scores = scores_create()))

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,13 +156,11 @@ static int take_option(int option, char *value, void *context)
 static int open_profile(const struct options *o, const struct dlt_model *model,
                         struct dlt_profile **profile, struct dlt_error *error)
 {
-    char path[PATH_MAX];
-
     if (dlt_devices_load_installed(error))
         return -1;
     if (!o->profile)
         return dlt_shipped_load(o->question.device, model->training.framework, profile, error);
-    return dlt_profile_load(command_profile_path(o->profile, path, sizeof path), profile, error);
+    return command_profile_load(o->profile, profile, error);
 }
 
 static int answer(const struct options *o, struct dlt_model *model,

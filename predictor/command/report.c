@@ -128,7 +128,7 @@ static int run(const struct options *o)
     if (result == 0)
         result = dlt_devices_load_installed(&error);
     if (result == 0)
-        result = dlt_profile_load(report.profile_path, &profile, &error);
+        result = command_profile_load(o->profile, &profile, &error);
     report.profile = profile;
     if (result == 0)
         result = gather(o, &report, &judge, &error);

@@ -146,6 +146,33 @@ static void warn_sampled(const struct dlt_corpus *corpus)
     }
 }
 
+static bool has_section(const struct dlt_profile_writer *w, const struct dlt_corpus_section *of)
+{
+    for (size_t i = 0; i < w->section_count; i++) {
+        const struct dlt_file_section *s = &w->section[i].index;
+
+        if (s->entry == of->group && strcmp(s->kind, of->kind->name) == 0 &&
+            s->dtype == (uint32_t)of->dtype && s->math == (uint32_t)of->math)
+            return true;
+    }
+    return false;
+}
+
+/* Operators that were measured, and that the profile does not hold all the same. */
+static void warn_left_out(const struct dlt_corpus *corpus, const struct dlt_profile_writer *w)
+{
+    for (size_t i = 0; i < corpus->section_count; i++) {
+        const struct dlt_corpus_section *s = &corpus->section[i];
+
+        if (!has_section(w, s))
+            fprintf(stderr,
+                    "dltime train: %s on %s, %s %s: nothing is learned from %zu row%s; the cost "
+                    "model answers for it\n",
+                    s->kind->name, corpus->group[s->group].device.name, dlt_dtype_names[s->dtype],
+                    dlt_math_names[s->math], s->read, s->read == 1 ? "" : "s");
+    }
+}
+
 static void print_summary(const struct dlt_profile_writer *w)
 {
     fprintf(stderr, "%-32s %-16s %7s %9s %8s  %s\n", "DEVICE", "OPERATOR", "ROWS", "HELD OUT",
@@ -252,13 +279,12 @@ static int check_twice(const struct dlt_corpus *corpus)
 static int learn(const struct options *o, const struct dlt_corpus *corpus,
                  struct dlt_profile_writer *writer, struct dlt_error *error)
 {
-    char buffer[PATH_MAX];
     struct dlt_profile *base = NULL;
     int result;
 
     if (!o->base)
         return dlt_train(corpus, &o->settings, writer, error);
-    if (dlt_profile_load(command_profile_path(o->base, buffer, sizeof buffer), &base, error))
+    if (command_profile_load(o->base, &base, error))
         return -1;
     if (corpus->row_count > 0)
         result = dlt_adapt(base, corpus, &o->settings, writer, error);
@@ -321,6 +347,8 @@ static int run(struct options *o)
                                    (o->each && dlt_save_each(&writer, &corpus, o->each, &error))))
         status = command_fail("train", &error);
     if (status == COMMAND_DONE) {
+        if (!o->base)
+            warn_left_out(&corpus, &writer);
         print_summary(&writer);
         print_steps(&writer, &report);
         print_tables(&writer);

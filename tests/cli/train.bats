@@ -104,6 +104,16 @@ rows() {
     run ! grep -q dlp <(ls -A)
 }
 
+@test "an operator with too few rows to learn from is named" {
+    awk -v n=40 -f "$BATS_TEST_DIRNAME/../rows.awk" >many.jsonl
+    # The header, the last three rows of one operator, and all of the other.
+    awk 'NR == 1 || !/"softmax"/ || ++softmax <= 3' many.jsonl >few.jsonl
+    run --separate-stderr "$dltime" train few.jsonl --output few.dlp
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"softmax on Made up, float32 ieee: nothing is learned from 3 rows; the cost model answers for it"* ]]
+    [[ "$stderr" != *"conv2d on"*"nothing is learned"* ]]
+}
+
 @test "a file of a killed job is used up to its half line; a malformed row is named" {
     rows few.jsonl 30 0
     printf '{"op":"dense","pass":"forw' >>few.jsonl
