@@ -13,10 +13,27 @@
 
 static const double gib = 1073741824.0;
 
+/* The value of batch= in a SPEC, which may have blanks around its words; NULL: there is none. */
+static const char *batch_of(const char *spec)
+{
+    static const char key[] = "batch", blanks[] = " \t";
+
+    while ((spec = strchr(spec, ','))) {
+        spec += 1 + strspn(spec + 1, blanks);
+        if (strncmp(spec, key, sizeof key - 1) == 0) {
+            const char *after = spec + sizeof key - 1;
+
+            after += strspn(after, blanks);
+            if (*after == '=')
+                return after + 1 + strspn(after + 1, blanks);
+        }
+    }
+    return NULL;
+}
+
 char *predict_range_take(const char *spec, struct predict_range *range, struct dlt_error *error)
 {
-    static const char key[] = ",batch=";
-    const char *start = strstr(spec, key);
+    const char *start = batch_of(spec);
     char text[64], *colon, *plain;
     size_t length;
 
@@ -24,8 +41,7 @@ char *predict_range_take(const char *spec, struct predict_range *range, struct d
     dlt_fail_memory(error);
     if (!start)
         return strdup(spec);
-    start += sizeof key - 1;
-    length = strcspn(start, ",");
+    length = strcspn(start, ", \t");
     if (length >= sizeof text)
         return strdup(spec);
     memcpy(text, start, length);
@@ -59,9 +75,12 @@ struct table {
     struct line line[64]; /* doubling ends before that */
     size_t count;
     double largest; /* that fits; 0: none, or unknown */
+    int devices;
+    char device[96];   /* "" before the first answer */
+    double parameters; /* of the network */
 };
 
-static int ask(const struct table *table, int64_t batch, struct line *line, struct dlt_error *error)
+static int ask(struct table *table, int64_t batch, struct line *line, struct dlt_error *error)
 {
     struct dlt_estimate *e;
 
@@ -75,6 +94,9 @@ static int ask(const struct table *table, int64_t batch, struct line *line, stru
                           .memory_bytes = dlt_estimate_memory_bytes(e),
                           .fits = e->fits,
                           .basis = e->basis};
+    dlt_text_copy(table->device, sizeof table->device, e->device.name);
+    table->devices = e->devices;
+    table->parameters = e->parameters;
     dlt_estimate_destroy(e);
     return 0;
 }
@@ -136,6 +158,10 @@ static void print_json(const struct table *table)
         dlt_json_text(row, "basis", dlt_basis_name(l->basis));
         json_object_array_add(rows, row);
     }
+    dlt_json_text(object, "model", dlt_model_name(table->model));
+    dlt_json_text(object, "device", table->device);
+    dlt_json_number(object, "devices", table->devices);
+    dlt_json_text(object, "profile", dlt_profile_path(table->profile));
     json_object_object_add(object, "batches", rows);
     dlt_json_number(object, "largest_that_fits", table->largest > 0 ? table->largest : NAN);
     dlt_json_print(stdout, object);
@@ -144,6 +170,11 @@ static void print_json(const struct table *table)
 
 static void print_table(const struct table *table)
 {
+    char parameters[32];
+
+    printf("%s on %d x %s: %s parameters, %s\n", dlt_model_name(table->model), table->devices,
+           table->device, dlt_text_from_count(parameters, table->parameters),
+           dlt_precision_names[table->model->training.precision]);
     printf("%8s %12s %12s %12s %10s  %-7s  %s\n", "BATCH", "STEP", "PER SAMPLE", "SAMPLES/S",
            "MEMORY", "FITS", "RESTS ON");
     for (size_t i = 0; i < table->count; i++) {
@@ -159,6 +190,7 @@ static void print_table(const struct table *table)
     }
     if (table->largest > 0)
         printf("largest batch that fits: %.0f\n", table->largest);
+    printf("profile: %s\n", dlt_profile_path(table->profile));
 }
 
 int predict_batches(struct dlt_model *model, const struct dlt_profile *profile,

@@ -155,6 +155,13 @@ static void print_ops(const struct dlt_estimate *e)
                dlt_basis_name(e->unit[e->plan->unit_count].basis));
 }
 
+/* As Slurm writes it, or below a minute with what is left of a second. */
+static char *duration_text(char *buffer, double seconds)
+{
+    return seconds < 60 ? dlt_text_from_seconds(buffer, seconds)
+                        : dlt_text_from_duration(buffer, seconds);
+}
+
 /* "  step       1.23 s    (90 %: 1.1 - 1.4 s)" */
 static void print_line(const char *what, double seconds, double low, double high,
                        char *(*format)(char *, double))
@@ -179,13 +186,13 @@ static void print_screen(const struct dlt_estimate *e, const char *profile,
     print_line(e->forward_only ? "forward" : "step", e->step_s, dlt_estimate_step_quantile(e, 0.05),
                dlt_estimate_step_quantile(e, 0.95), dlt_text_from_seconds);
     print_line("epoch", e->epoch_s, dlt_estimate_step_quantile(e, 0.05) * epoch,
-               dlt_estimate_step_quantile(e, 0.95) * epoch, dlt_text_from_duration);
+               dlt_estimate_step_quantile(e, 0.95) * epoch, duration_text);
     print_line("job", e->job_s, dlt_estimate_job_quantile(e, 0.05),
-               dlt_estimate_job_quantile(e, 0.95), dlt_text_from_duration);
+               dlt_estimate_job_quantile(e, 0.95), duration_text);
     if (view->quantile > 0)
         printf("  %-10s %14s    of the %s\n", probability(text, view->quantile),
                (isnan(e->job_s) ? dlt_text_from_seconds
-                                : dlt_text_from_duration)(memory, quantile_s(e, view->quantile)),
+                                : duration_text)(memory, quantile_s(e, view->quantile)),
                isnan(e->job_s) ? "step" : "job");
     printf("  %-10s %14s\n", "samples/s", dlt_text_from_count(text, step_samples(e) / e->step_s));
     printf("  %-10s %14s    fits: %s\n", "memory",

@@ -151,19 +151,32 @@ static int find_file(const char *spec, const char *folder, char path[PATH_MAX],
     return access(path, F_OK) ? find_other(spec, folder, path, error) : 0;
 }
 
+/* Without the blanks around it, which a SPEC in quotes may have; cuts the text. */
+static char *without_blanks(char *text)
+{
+    size_t length;
+
+    text += strspn(text, " \t");
+    length = strlen(text);
+    while (length > 0 && (text[length - 1] == ' ' || text[length - 1] == '\t'))
+        text[--length] = '\0';
+    return text;
+}
+
 /* key=value, separated by commas; cuts the text up. */
 static int apply_keys(struct dlt_model *model, char *keys, struct dlt_error *error)
 {
     struct dlt_training_seen seen = {0};
 
     while (keys) {
-        char *pair = strsep(&keys, ",");
+        char *pair = without_blanks(strsep(&keys, ","));
         char *value = strchr(pair, '=');
 
         if (!value || value == pair)
             return dlt_fail(error, "\"%.80s\" is not key=value", pair);
         *value++ = '\0';
-        if (dlt_training_apply(&model->training, &seen, pair, value, error))
+        if (dlt_training_apply(&model->training, &seen, without_blanks(pair), without_blanks(value),
+                               error))
             return -1;
     }
     return 0;

@@ -169,6 +169,11 @@ static int read_number(const struct key *key, const char *value, double *number,
     const char *what = key->type == KEY_COUNT ? "a whole number" : "a number";
     char least[32], most[32];
 
+    if (strcmp(key->name, "batch") == 0 && dlt_text_is_digit(value[0]) && strchr(value, ':'))
+        return dlt_fail(error,
+                        "batch: \"%s\" is a range, which only `dltime predict` takes; "
+                        "name one batch",
+                        value);
     if (!dlt_text_to_double(value, number) || value[strspn(value, "+-.0123456789eE")] ||
         (key->type == KEY_COUNT && floor(*number) != *number))
         return dlt_fail(error, "%s: \"%s\" is not %s", key->name, value, what);

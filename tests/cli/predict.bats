@@ -78,6 +78,26 @@ predict() {
     [ "$status" -eq 0 ]
     jq -e '[.batches[].batch] == [8, 16, 32, 64, 100]' <<< "$output"
     jq -e '.batches[0].sample_ms > .batches[4].sample_ms and .largest_that_fits == 100' <<< "$output"
+    jq -e '.model == "mlp" and .device == "Synthetic 1 TFLOP/s" and .devices == 1' <<< "$output"
+    predict 'mlp.json, batch = 8:16 ,epochs=2' --profile "$PROFILE"
+    [[ ${lines[0]} == "mlp on 1 x Synthetic 1 TFLOP/s: "*" parameters, float32" ]]
+    [ "$(awk '/^ +[0-9]/ { print $1 }' <<< "$output" | xargs)" = "8 16" ]
+}
+
+@test "an epoch below a second is no second" {
+    predict mlp.json,batch=64,epochs=2,samples=640,setup=0 --profile "$PROFILE"
+    [[ $output =~ "epoch "[\ ]+[0-9.]+\ ms\ .*" - "[0-9.]+" ms" ]] || { echo "$output" && return 1; }
+}
+
+@test "a profile of an unknown name names the nearest, or all that there are" {
+    predict mlp.json --profile genral
+    [ "$status" -eq 1 ]
+    [ "$stderr" = 'dltime predict: no profile is called "genral"; did you mean "general"?' ]
+    run "$DLTIME" devices --profile zzz
+    [ "$status" -eq 1 ]
+    for name in "$BATS_TEST_DIRNAME"/../../etc/profiles/*.dlp; do
+        [[ $output == *"$(basename "$name" .dlp)"* ]]
+    done
 }
 
 @test "a range that is none is refused with the form of one" {
