@@ -138,6 +138,8 @@ static ssize_t write_whole(void *context, const char *data, size_t size)
 int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt_error *error)
 {
     *writer = (struct dlt_file_writer){.fd = -1};
+    if (!*path)
+        return dlt_fail(error, "the file that is to be written has no name");
     if (check_replaceable(path, error))
         return -1;
     writer->path = strdup(path);
@@ -148,7 +150,13 @@ int dlt_file_create(struct dlt_file_writer *writer, const char *path, struct dlt
         writer->stream = fopencookie(writer, "w", (cookie_io_functions_t){.write = write_whole});
     if (writer->stream)
         return 0;
-    dlt_fail(error, "%s: cannot be written: %s", path, strerror(errno));
+    if (errno == EBUSY)
+        dlt_fail(error,
+                 "%s: sixteen others are writing it at this moment; wait until they have ended, or "
+                 "remove the files beside it whose names end in .dltime- and figures",
+                 path);
+    else
+        dlt_fail(error, "%s: cannot be written: %s", path, strerror(errno));
     dlt_file_abandon(writer);
     return -1;
 }

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,9 @@
 #include <unistd.h>
 
 enum { WRITERS = 16, STALE_S = 86400 };
+
+/* What stands around NAME in ".NAME.dltime-HOST-N". */
+enum { AROUND = sizeof "..dltime-01234567-15" - 1 };
 
 /* Of the host's name (FNV-1a), which would not fit beside every file's. */
 static unsigned int host_number(void)
@@ -36,13 +40,29 @@ static int before_name(const char *path)
     return slash ? (int)(slash + 1 - path) : 0;
 }
 
+/* Bytes of the last part of a path that a temporary name has room for: where names of a file's
+ * length are the longest, the end of it goes, but no part of a character. */
+static int kept_of(const char *path)
+{
+    const char *name = path + before_name(path);
+    size_t length = strlen(name);
+
+    if (length + AROUND > NAME_MAX && length <= NAME_MAX) {
+        length = NAME_MAX - AROUND;
+        while (length > 0 && ((unsigned char)name[length] >> 6) == 2)
+            length--;
+    }
+    return (int)length;
+}
+
 /* NULL with errno. */
 static char *name_beside(const char *path, unsigned int host, int number)
 {
     int before = before_name(path);
     char *name;
 
-    return asprintf(&name, "%.*s.%s.dltime-%08x-%d", before, path, path + before, host, number) < 0
+    return asprintf(&name, "%.*s.%.*s.dltime-%08x-%d", before, path, kept_of(path), path + before,
+                    host, number) < 0
                ? NULL
                : name;
 }
@@ -103,7 +123,7 @@ static void remove_strangers(int folder, const char *path, unsigned int host)
     struct dirent *entry;
     DIR *list = NULL;
 
-    if (asprintf(&start, ".%s.dltime-", path + before) < 0)
+    if (asprintf(&start, ".%.*s.dltime-", kept_of(path), path + before) < 0)
         start = NULL;
     if (!start || asprintf(&own, "%s%08x-", start, host) < 0)
         own = NULL;

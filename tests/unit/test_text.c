@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -356,6 +357,55 @@ static void an_array_grows_as_it_is_filled(void **state)
     assert_int_equal(room, 16);
 }
 
+/* The temporary name of a file with as long a name as there is would be longer. */
+static void a_name_as_long_as_there_are_is_written_as_any_other(void **state)
+{
+    char folder[] = "/tmp/dltime-test-XXXXXX", path[32 + NAME_MAX];
+    struct dlt_file_writer first, second;
+    struct dlt_error error;
+    size_t used;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    used = (size_t)snprintf(path, sizeof path, "%s/", folder);
+    /* Characters of two bytes: what is left of the name has to end between two of them. */
+    for (size_t i = 0; i < NAME_MAX / 2; i++)
+        used += (size_t)snprintf(path + used, sizeof path - used, "\xc3\xa9");
+    snprintf(path + used, sizeof path - used, "x");
+    assert_int_equal(dlt_file_create(&first, path, &error), 0);
+    assert_int_equal(dlt_file_create(&second, path, &error), 0);
+    assert_int_equal(entries_of(folder), 2);
+    assert_null(strstr(first.partial, "\xc3.dltime-"));
+    assert_int_equal(dlt_file_commit(&second, &error), 0);
+    dlt_file_abandon(&first);
+    assert_int_equal(entries_of(folder), 1);
+    assert_int_equal(unlink(path), 0);
+    snprintf(path + used, sizeof path - used, "xx");
+    assert_int_equal(dlt_file_create(&first, path, &error), -1);
+    assert_non_null(strstr(error.text, "File name too long"));
+    assert_int_equal(rmdir(folder), 0);
+}
+
+static void the_seventeenth_writer_of_a_file_is_told_what_to_do(void **state)
+{
+    char folder[] = "/tmp/dltime-test-XXXXXX", path[64];
+    struct dlt_file_writer writer[17];
+    struct dlt_error error;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/file", folder);
+    for (int i = 0; i < 16; i++)
+        assert_int_equal(dlt_file_create(&writer[i], path, &error), 0);
+    assert_int_equal(dlt_file_create(&writer[16], path, &error), -1);
+    assert_non_null(strstr(error.text, "file: sixteen others are writing it"));
+    for (int i = 0; i < 16; i++)
+        dlt_file_abandon(&writer[i]);
+    assert_int_equal(dlt_file_create(&writer[16], "", &error), -1);
+    assert_non_null(strstr(error.text, "has no name"));
+    assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +423,8 @@ int main(void)
         cmocka_unit_test(another_hosts_file_is_kept_for_a_day),
         cmocka_unit_test(a_strangers_lock_is_not_waited_for),
         cmocka_unit_test(what_is_no_file_is_not_replaced),
+        cmocka_unit_test(a_name_as_long_as_there_are_is_written_as_any_other),
+        cmocka_unit_test(the_seventeenth_writer_of_a_file_is_told_what_to_do),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
