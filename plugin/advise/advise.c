@@ -257,11 +257,45 @@ static void find_mends(const struct work *work)
                                    &candidates[decision->too_large]);
 }
 
+/* Whether nothing that -p names is a partition; a sentence then says which there are. */
+static bool names_none(const struct work *work, char *why, size_t size)
+{
+    const struct dlt_snapshot *snapshot = work->question->snapshot;
+    const char *asked = work->question->request->partitions;
+    const size_t room = size - sizeof ", and 18446744073709551615 more";
+    const char *before = "";
+    size_t used, left = 0;
+
+    if (!*asked || work->question->request->elsewhere || snapshot->partition_count == 0)
+        return false;
+    used = (size_t)snprintf(why, size, "there is no partition %.200s; there are ", asked);
+    for (size_t i = 0; i < snapshot->partition_count; i++) {
+        const struct dlt_partition *partition = &snapshot->partitions[i];
+
+        if (dlt_list_has(asked, partition->name))
+            return false;
+        if (partition->listed && left == 0 && used + strlen(partition->name) + 2 < room) {
+            used += (size_t)snprintf(why + used, size - used, "%s%s", before, partition->name);
+            before = ", ";
+        } else {
+            left += partition->listed;
+        }
+    }
+    if (left > 0)
+        snprintf(why + used, size - used, ", and %zu more", left);
+    return true;
+}
+
 static void decide(const struct work *work)
 {
     const struct dlt_advice_question *question = work->question;
     struct dlt_advice *advice = work->advice;
+    char none[DLT_LINE_SIZE];
 
+    if (names_none(work, none, sizeof none)) {
+        dlt_decide_nothing(&advice->decision, none);
+        return;
+    }
     dlt_decide(question->config, question->request, &question->modes, advice->candidates,
                advice->count, &advice->decision);
 }

@@ -44,13 +44,16 @@ const char *dlt_scene_mend(const struct dlt_scene *scene, double most, char *buf
 const char *dlt_scene_memory(const struct dlt_scene *scene, const struct dlt_candidate *candidate,
                              char *buffer, size_t size)
 {
-    size_t roomy = scene->count, used;
+    size_t roomy = scene->count, used, others = 0, larger = 0;
     char have[32];
 
-    for (size_t i = 0; i < scene->count && scene->modes->partition == DLT_PARTITION_SUGGEST; i++) {
+    for (size_t i = 0; i < scene->count; i++) {
         const struct dlt_candidate *other = &scene->candidates[i];
 
-        if (!other->landing && dlt_scene_recommends(scene, other) && other->fits == DLT_FITS_YES &&
+        others += !other->landing && !other->why;
+        larger += !other->landing && !other->why && other->fits != DLT_FITS_NO;
+        if (scene->modes->partition == DLT_PARTITION_SUGGEST && !other->landing &&
+            dlt_scene_recommends(scene, other) && other->fits == DLT_FITS_YES &&
             (roomy == scene->count || other->job_s < scene->candidates[roomy].job_s))
             roomy = i;
     }
@@ -65,6 +68,8 @@ const char *dlt_scene_memory(const struct dlt_scene *scene, const struct dlt_can
                  scene->candidates[roomy].partition,
                  dlt_text_from_bytes(have, scene->candidates[roomy].device_memory_bytes),
                  scene->candidates[roomy].partition);
+    else if (others > 0 && larger == 0)
+        snprintf(buffer + used, size - used, "; no other partition here has devices large enough");
     else
         snprintf(buffer + used, size - used, "; or take a larger device");
     return buffer;

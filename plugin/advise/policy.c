@@ -308,6 +308,22 @@ static void judge_nowhere(const struct dlt_scene *scene)
             "the default partition could not run the job as it is asked for; name one with -p");
 }
 
+static void decide_nothing(struct dlt_decision *decision)
+{
+    *decision = (struct dlt_decision){.limit_s = NAN,
+                                      .slowest = DLT_NOWHERE,
+                                      .better = DLT_NOWHERE,
+                                      .chosen = DLT_NOWHERE,
+                                      .too_long = DLT_NOWHERE,
+                                      .too_large = DLT_NOWHERE};
+}
+
+void dlt_decide_nothing(struct dlt_decision *decision, const char *why)
+{
+    decide_nothing(decision);
+    dlt_scene_say(decision, true, "%s", why);
+}
+
 void dlt_decide(const struct dlt_config *config, const struct dlt_request *request,
                 const struct dlt_modes *modes, struct dlt_candidate *candidates, size_t count,
                 struct dlt_decision *decision)
@@ -316,12 +332,7 @@ void dlt_decide(const struct dlt_config *config, const struct dlt_request *reque
     const int objective = dlt_config_objective(config, modes->partition);
     const struct dlt_candidate *slowest;
 
-    *decision = (struct dlt_decision){.limit_s = NAN,
-                                      .slowest = DLT_NOWHERE,
-                                      .better = DLT_NOWHERE,
-                                      .chosen = DLT_NOWHERE,
-                                      .too_long = DLT_NOWHERE,
-                                      .too_large = DLT_NOWHERE};
+    decide_nothing(decision);
     if (request->elsewhere) {
         dlt_scene_say(decision, true,
                       "nothing is set, because %s is given: this cluster's partitions say nothing "

@@ -84,6 +84,9 @@ void dlt_decide(const struct dlt_config *config, const struct dlt_request *reque
                 const struct dlt_modes *modes, struct dlt_candidate *candidates, size_t count,
                 struct dlt_decision *decision);
 
+/* Nothing is set, named or chosen, because of that one sentence, a warning. */
+void dlt_decide_nothing(struct dlt_decision *decision, const char *why);
+
 /* Candidates for which --dl-partition=auto:finish asks when the job would start: the shortest runs,
  * one for each partition. Returns how many of index[] it filled. */
 enum { DLT_SHORTLIST = 3 };

@@ -110,6 +110,8 @@ setup() { plugin_setup; }
     submit "${v100[@]}" --dl-model=vgg16,batch=1024,samples=100000,epochs=1 --dl-time=off
     warns "the training needs about"
     says "which has 16 GiB: batch=128,accumulate=8 fits"
+    submit "${v100[@]}" --dl-model=vgg16,batch=4096,samples=100000,epochs=1 --dl-time=off
+    says "; no other partition here has devices large enough"
     submit "${v100[@]}" --dl-model=vgg16,batch=128,accumulate=8,samples=100000,epochs=1 --dl-time=off
     [[ $stderr != *"the training needs"* ]]
 }
@@ -197,6 +199,11 @@ setup() { plugin_setup; }
     [[ $output == *"found no Slurm configuration; set SLURM_CONF"* ]]
 }
 
+@test "a partition that is none is answered with those that there are" {
+    run --separate-stderr dltime advise mlp.json,epochs=2 --conf "$(slurm_dltime_conf)" -- -p nix
+    [[ $output == *"warning: there is no partition nix; there are v100, a100, p100, cpu1, cpu2" ]]
+}
+
 @test "examples of spank_dltime(8), dltime.conf(5), dltime-snapshot(8) and the user's guide run" {
     examples() {
         local page
@@ -218,5 +225,13 @@ setup() { plugin_setup; }
     (($(wc -l <script) >= 2))
     cp "$source_dir/etc/examples/train.sh" .
     bash -euxo pipefail script >said 2>&1 || { cat said && return 1; }
-    (($(grep -c 'dltime: resnet50: 25.6 M parameters' said) >= 2)) || { cat said && return 1; }
+    grep -q 'dltime: resnet50: 25.6 M parameters' said || { cat said && return 1; }
+    # On a fresh installation, with partitions and nothing else in dltime.conf, the guide's first
+    # submission gets a limit.
+    conf_with '' '{ name = "v100"; gpus_per_node = 4; gpu_type = "v100"; }' \
+        '{ name = "a100"; gpus_per_node = 2; gpu_type = "a100"; }'
+    head -n 1 script >first
+    bash -euxo pipefail first >said 2>&1 || { cat said && return 1; }
+    grep -q '^dltime: time limit set to .* (v100); on a100 it would run .* min less: -p a100$' said ||
+        { cat said && return 1; }
 }
