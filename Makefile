@@ -7,6 +7,7 @@
 #   make fuzz FUZZ_SECONDS=20   each reader against any bytes, with sanitizers
 #   make reliability            full disks, cut reads and writes, a hundred kills of each command
 #   make coverage               which lines of predictor/ and plugin/ the tests run (gcovr)
+#   make sanitize-cli           the command-line tests with sanitizers in the commands
 #   make analyze                gcc -fanalyzer over every file, some minutes of processor time
 #   make cuda                   the CUDA backend, where a toolkit with cuDNN 9 is (CUDA_HOME)
 #   make accuracy               every accuracy table, from the measurements in $DLTIME_DATA
@@ -83,12 +84,14 @@ COMMAND_OBJ := $(call objects,predictor/command/*.c)
 ADVISE_OBJ  := $(call objects,plugin/advise/*.c)
 SPANK_OBJ   := $(call objects,plugin/spank/*.c plugin/advise/owner.c plugin/advise/tell.c)
 SLURM_ADVISE_OBJ   := $(filter-out %/snapshot_main.o,$(call objects,plugin/slurm/*.c))
-SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o %/options_api.o,$(call objects,plugin/slurm/*.c))
+SLURM_SNAPSHOT_OBJ := $(filter-out %/advise_main.o %/jobspec.o %/options_api.o,\
+	$(call objects,plugin/slurm/*.c))
 BENCH_OBJ   := $(call objects,bench/*.c predictor/command/usage.c)
 BENCH_PART_OBJ := $(filter-out %/main.o %_command.o,$(BENCH_OBJ))
 ONEDNN_OBJ  := $(call objects,bench/onednn/*.c)
 
-# CUDA toolkits and cuDNN 9; empty where there is none. CUDA12_HOME: what scripts/cuda12-toolkit makes.
+# CUDA toolkits and cuDNN 9; empty where there is none. CUDA12_HOME: what scripts/cuda12-toolkit
+# makes.
 CUDA_HOME     ?= /usr/local/cuda
 CUDA12_HOME   ?= build-cuda12
 CUDNN_INCLUDE ?= $(patsubst %/cudnn_version.h,%,$(firstword $(wildcard $(addsuffix \
@@ -185,10 +188,10 @@ $(BUILD)/backend_onednn.so: $(ONEDNN_OBJ) bench/backend.map
 	$(CC) -shared -Wl,--version-script=bench/backend.map $(ALL_LDFLAGS) -o $@ $(ONEDNN_OBJ) \
 		-ldnnl -l:libgomp.so.1 -lm
 
-# The CUDA backend: one source, built by each toolkit that is here. CUDA 13 serves compute capability
-# 7.5 and later; CUDA 12, with the last cuDNN 9 for them, Pascal and Volta as well. Kernels are
-# compiled by the toolkit's NVRTC to machine code for each TARGET (sm_75 runs on 7.5 to 7.9) and to
-# PTX (compute_75), which the driver compiles for what comes later.
+# The CUDA backend: one source, built by each toolkit that is here. CUDA 13 serves compute
+# capability 7.5 and later; CUDA 12, with the last cuDNN 9 for them, Pascal and Volta as well.
+# Kernels are compiled by the toolkit's NVRTC to machine code for each TARGET (sm_75 runs on 7.5 to
+# 7.9) and to PTX (compute_75), which the driver compiles for what comes later.
 CUDA13_TARGETS ?= sm_75 sm_80 sm_90 sm_100 sm_120 compute_75
 CUDA12_TARGETS ?= sm_60 sm_70 sm_80 sm_90 compute_60
 CUDA_VERSION   := $(shell sed -n 's/^\#define CUDART_VERSION *\([0-9]*\)[0-9][0-9][0-9]$$/\1/p' \
@@ -239,19 +242,22 @@ LOADER_FOLDERS := /usr/lib/$(MULTIARCH) /usr/lib64
 
 ifneq ($(and $(CUDA_VERSION),$(CUDNN_INCLUDE),$(CUDNN_LIB)),)
 CUDA_BACKENDS += $(BUILD)/backend_cuda$(CUDA_VERSION).so
-$(eval $(call CUDA_BACKEND,cuda$(CUDA_VERSION),$(CUDA_VERSION),$(CUDA_HOME),$(CUDA_LIB),$(CUDNN_INCLUDE),$(CUDNN_LIB),$(CUDA$(CUDA_VERSION)_TARGETS)))
+$(eval $(call CUDA_BACKEND,cuda$(CUDA_VERSION),$(CUDA_VERSION),$(CUDA_HOME),$(CUDA_LIB),\
+	$(CUDNN_INCLUDE),$(CUDNN_LIB),$(CUDA$(CUDA_VERSION)_TARGETS)))
 endif
 ifneq ($(wildcard $(CUDA12_HOME)/include/cudnn_version.h),)
 ifneq ($(CUDA_VERSION),12)
 CUDA12_ROOT := $(abspath $(CUDA12_HOME))
 CUDA_BACKENDS += $(BUILD)/backend_cuda12.so
-$(eval $(call CUDA_BACKEND,cuda12,12,$(CUDA12_ROOT),$(CUDA12_ROOT)/lib,$(CUDA12_ROOT)/include,$(CUDA12_ROOT)/lib,$(CUDA12_TARGETS)))
+$(eval $(call CUDA_BACKEND,cuda12,12,$(CUDA12_ROOT),$(CUDA12_ROOT)/lib,\
+	$(CUDA12_ROOT)/include,$(CUDA12_ROOT)/lib,$(CUDA12_TARGETS)))
 endif
 endif
 # The same objects with a device on the host in place of the GPU: for tests, in a folder of its own
 # with a dlbench that finds no other backend.
 HOST_CUDA := $(BUILD)-host
-ifeq ($(CUDA_VERSION)$(if $(CUDNN_INCLUDE),,x)$(if $(CUDNN_LIB),,x)$(if $(shell command -v $(CXX)),,x),13)
+NO_HOST_CUDA := $(if $(CUDNN_INCLUDE),,x)$(if $(CUDNN_LIB),,x)$(if $(shell command -v $(CXX)),,x)
+ifeq ($(CUDA_VERSION)$(NO_HOST_CUDA),13)
 cuda-tests: $(HOST_CUDA)/backend_cuda13.so $(HOST_CUDA)/dlbench \
 	$(patsubst tests/cuda/driver/%.c,$(HOST_CUDA)/driver/%.so.1,$(wildcard tests/cuda/driver/*.c))
 $(HOST_CUDA)/driver/%.so.1: tests/cuda/driver/%.c
@@ -365,12 +371,25 @@ closed-loop: all
 reliability: all
 	BUILD=$(abspath $(BUILD)) tests/reliability/run
 
-# Of the unit and command-line tests, in a build of its own.
+# Of the unit, command-line and Slurm tests, in a build of its own, which is slow: a test that fails
+# by its clock has run its lines all the same. gcovr: scripts/setup coverage.
 coverage:
 	$(MAKE) COVERAGE=1 BUILD=$(BUILD)-coverage all unit-programs
 	find $(BUILD)-coverage -name '*.gcda' -delete
-	$(MAKE) COVERAGE=1 BUILD=$(BUILD)-coverage check
+	-$(MAKE) COVERAGE=1 BUILD=$(BUILD)-coverage check
+	-BUILD=$(abspath $(BUILD)-coverage) bats tests/slurm
 	gcovr --root . --filter predictor/ --filter plugin/ --sort-percentage $(BUILD)-coverage
+
+# The commands under the sanitizers, through their tests: but for those that install or link them,
+# bound their addresses, or hold them against a clock.
+.PHONY: sanitize-cli
+SANITIZED_CLI := $(filter-out %/api.bats %/install.bats %/test_script.bats %/cuda.bats,\
+	$(wildcard tests/cli/*.bats))
+sanitize-cli:
+	$(MAKE) CC=clang CFLAGS='-O1 -g' SANITIZE=address,undefined BUILD=$(BUILD)-asan-cli all
+	UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=allocator_may_return_null=1 \
+		LSAN_OPTIONS=suppressions=$(CURDIR)/tests/fuzz/leaks.supp:print_suppressions=0 \
+		BUILD=$(abspath $(BUILD)-asan-cli) bats $(SANITIZED_CLI)
 
 # A build of its own, of a minute of processor time, for one test.
 .PHONY: threads
@@ -401,12 +420,13 @@ $(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy
 	@touch $@
 tidy: $(SOURCES:%.c=$(BUILD)/tidy/%.ok)
 
-# What base/error.h and base/known.h tell clang's analyser holds for gcc's. It judges what is written,
-# not what an optimiser made of it.
+# What base/error.h and base/known.h tell clang's analyser holds for gcc's. It judges what is
+# written, not what an optimiser made of it.
 $(BUILD)/analyze/%.ok: %.c $(HEADERS)
 	@mkdir -p $(@D)
-	gcc $(filter-out -O% -MMD -MP,$(ALL_CFLAGS)) $(PATHS) $(if $(findstring /cuda/,$<),$(CUDA_INCLUDES)) \
-		-D__clang_analyzer__ -fanalyzer -O0 -c -o /dev/null $<
+	gcc $(filter-out -O% -MMD -MP,$(ALL_CFLAGS)) $(PATHS) \
+		$(if $(findstring /cuda/,$<),$(CUDA_INCLUDES)) -D__clang_analyzer__ -fanalyzer -O0 \
+		-c -o /dev/null $<
 	@touch $@
 analyze: $(patsubst %.c,$(BUILD)/analyze/%.ok,$(filter-out tests/%,$(SOURCES)))
 
@@ -475,6 +495,16 @@ CONF = $(sysconfdir)/dltime/dltime.conf
 OWN_FOLDERS = $(libdir)/dltime $(addprefix $(libexecdir)/dltime,/site /torch_run /) \
 	$(addprefix $(datadir)/dltime,/models /profiles /) $(addprefix $(docdir),/docs /examples /) \
 	$(sysconfdir)/dltime
+
+# They are compiled in, and stand in lists of words.
+FOLDERS := prefix exec_prefix bindir sbindir libdir libexecdir sysconfdir includedir datarootdir \
+	datadir docdir mandir pkgconfigdir completiondir SLURM_PLUGIN_DIR
+ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+$(foreach v,$(FOLDERS),\
+	$(if $(filter-out 0 1,$(words $($v)))$(findstring :,$($v)),$(error $v=$($v): name a folder \
+	without blanks and colons; DESTDIR alone may have them))\
+	$(if $(filter-out /%,$($v)),$(error $v=$($v): name an absolute path)))
+endif
 
 INSTALL      ?= install
 install: all $(LAID_MADE) $(LAID_CUDA)

@@ -81,6 +81,24 @@ not_grep() { # PATTERN
     [[ $output == *:/man/man1/dltime.1\ * && $output == */opt/dl/etc/dltime/dltime.conf* ]]
 }
 
+@test "DESTDIR may have blanks" {
+    mkdir 'a b'
+    make_in DESTDIR="$PWD/a b" install >/dev/null
+    diff <(laid 'a b') <(laid "$to")
+    make_in DESTDIR="$PWD/a b" uninstall
+    [[ -z $(laid 'a b') ]]
+}
+
+@test "a folder with blanks in its name, or a relative one, is refused before anything is built" {
+    local wrong
+    for wrong in 'prefix=/opt/my dl' 'libdir=lib' 'SLURM_PLUGIN_DIR=/opt/a:b'; do
+        run make -C "$source_dir" BUILD="$PWD/none" DESTDIR="$PWD/to" "$wrong" install
+        ((status == 2))
+        [[ ${lines[*]} =~ \*\*\*\ ${wrong%%=*}=.*": name a"(" folder without blanks"|"n absolute path") ]]
+        [[ ! -e none && ! -e to ]]
+    done
+}
+
 @test "pkg-config: the example program builds, shared and static, and says what dltime predict says" {
     spec=$source_dir/etc/models/resnet18.json,batch=32,epochs=90,samples=1281167
     profile=$source_dir/etc/profiles/general.dlp
