@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A few measurements of a device against what its donors say: ridge regression, which is what a
- * normal prior makes of them. The prior's widths and the noise are those that served best for
- * twenty and for a hundred rows of each of six GPUs (NOTES.md); a factor of two in any of them
- * matters little. Leave-one-out answers come in closed form: the residual over 1 - leverage.
+ * A few measurements of a device against what its donors say: a Gaussian process on the difference
+ * of the logarithms. Its prior is what one device differs from others by: a constant factor, other
+ * shares of the donors, and something that is alike for alike rows. The widths are those that
+ * served best for twenty and for a hundred rows of each of six GPUs, near the likeliest ones of the
+ * other five each time (NOTES.md); a factor of 1.5 in any of them matters little. Leave-one-out
+ * answers come in closed form: for weights a = K^-1 y row i is missed by a_i / (K^-1)_ii (Rasmussen
+ * and Williams 2006, section 5.4.2).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -12,42 +15,47 @@
 #include "learn/general.h"
 #include "predict/section.h"
 
-static const double factor_width = 0.2;                 /* of the constant, in ln time */
-static const double term_widths[] = {0.01, 0.02, 0.04}; /* of each other term: what suits best */
-static const double share_width = 0.2;                  /* of each donor's share */
-static const double noise = 0.15;                       /* of one measurement against the line */
-static const double most_weight = 3;                    /* of one row */
-static const double outlier = 0.15; /* residuals beyond it count less (Huber 1964) */
+static const double factor_width = 0.1; /* of the constant, in ln time */
+static const double share_width = 0.2;  /* of each donor's share */
+static const double rise_width = 0.1;   /* of what alike rows share, in ln time */
+static const double rise_length = 2.5;  /* of the terms: how unlike rows are strangers */
+static const double noise = 0.07;       /* of one measurement, in ln time */
+static const double outlier = 2;        /* noises beyond which residuals count less (Huber 1964) */
 
 /* LAPACK's Cholesky factorisation and inverse; OpenBLAS has both and no header for them here. */
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
-struct line {
-    size_t rows, terms, width; /* terms, then donors */
-    double term_width;
-    double *x, *y, *weight;
-    double *inverse; /* of the normal equations; symmetric, width x width */
-    double *solution;
+struct process {
+    size_t rows, terms, donors;
+    double *term;             /* rows x terms */
+    double *share;            /* rows x donors: what each says beyond the mean, ln time */
+    double *y, *trust;        /* trust: 1, less for rows that the others contradict */
+    double *kernel, *inverse; /* rows x rows, symmetric; inverse: of kernel and noise */
+    double *weight;
 };
 
-static void line_clear(struct line *l)
+static void process_clear(struct process *p)
 {
-    free(l->x);
-    free(l->y);
-    free(l->weight);
-    free(l->inverse);
-    free(l->solution);
+    free(p->term);
+    free(p->share);
+    free(p->y);
+    free(p->trust);
+    free(p->kernel);
+    free(p->inverse);
+    free(p->weight);
 }
 
-static int line_create(struct line *l)
+static int process_create(struct process *p)
 {
-    l->x = calloc(l->rows * l->width + 1, sizeof *l->x);
-    l->y = calloc(l->rows + 1, sizeof *l->y);
-    l->weight = calloc(l->rows + 1, sizeof *l->weight);
-    l->inverse = calloc(l->width * l->width + 1, sizeof *l->inverse);
-    l->solution = calloc(l->width + 1, sizeof *l->solution);
-    return l->x && l->y && l->weight && l->inverse && l->solution ? 0 : -1;
+    p->term = calloc(p->rows * p->terms + 1, sizeof *p->term);
+    p->share = calloc(p->rows * p->donors + 1, sizeof *p->share);
+    p->y = calloc(p->rows + 1, sizeof *p->y);
+    p->trust = calloc(p->rows + 1, sizeof *p->trust);
+    p->kernel = calloc(p->rows * p->rows + 1, sizeof *p->kernel);
+    p->inverse = calloc(p->rows * p->rows + 1, sizeof *p->inverse);
+    p->weight = calloc(p->rows + 1, sizeof *p->weight);
+    return p->term && p->share && p->y && p->trust && p->kernel && p->inverse && p->weight ? 0 : -1;
 }
 
 /* The donors that any row has. */
@@ -66,181 +74,138 @@ static void list_donors(struct dlt_build *b, const struct dlt_transfer_row *row,
         }
 }
 
-static void fill_row(struct line *l, const struct dlt_build *b, size_t r,
+static void fill_row(struct process *p, const struct dlt_build *b, size_t r,
                      const struct dlt_transfer_row *row)
 {
     struct dlt_section section = dlt_build_section(b);
-    double *x = l->x + r * l->width;
     struct dlt_numbers terms;
 
     dlt_transfer_terms(&section, &row->all, &row->row->record, &terms);
-    for (size_t i = 0; i < l->terms; i++)
-        x[i] = terms.value[i];
+    memcpy(p->term + r * p->terms, terms.value, p->terms * sizeof *p->term);
     for (uint32_t i = 0; i < b->model.donors; i++)
         for (size_t d = 0; d < row->count; d++)
             if (row->donation[d].entry == b->donor[i].entry)
-                x[l->terms + i] = row->donation[d].ln_seconds - row->all.ln_seconds;
-    l->y[r] = log(row->row->seconds) - row->all.ln_seconds;
-    l->weight[r] = fmin((double)dlt_row_weight(row->row->seconds), most_weight);
+                p->share[r * p->donors + i] = row->donation[d].ln_seconds - row->all.ln_seconds;
+    p->y[r] = log(row->row->seconds) - row->all.ln_seconds;
+    p->trust[r] = 1;
 }
 
-static void fill(struct line *l, const struct dlt_build *b, const struct dlt_transfer_row *row)
+static double covariance(const struct process *p, size_t i, size_t j)
 {
-    double mean = 0;
+    const double *a = p->term + i * p->terms, *b = p->term + j * p->terms;
+    double squared = 0, product = 0;
 
-    for (size_t r = 0; r < l->rows; r++) {
-        fill_row(l, b, r, &row[r]);
-        mean += l->weight[r] / (double)l->rows;
-    }
-    for (size_t r = 0; r < l->rows; r++)
-        l->weight[r] /= mean * noise * noise;
+    for (size_t t = 0; t < p->terms; t++)
+        squared += (a[t] - b[t]) * (a[t] - b[t]);
+    for (size_t d = 0; d < p->donors; d++)
+        product += p->share[i * p->donors + d] * p->share[j * p->donors + d];
+    return factor_width * factor_width + share_width * share_width * product +
+           rise_width * rise_width * dlt_kernel(squared, rise_length);
 }
 
-static double prior_width(const struct line *l, size_t i)
+static int solve(struct process *p)
 {
-    return i == 0 ? factor_width : i < l->terms ? l->term_width : share_width;
-}
+    int n = (int)p->rows, info = 0;
 
-static int solve(struct line *l)
-{
-    int n = (int)l->width, info = 0;
-    double *right = l->solution, *answer = calloc(l->width + 1, sizeof *answer);
-
-    memset(right, 0, l->width * sizeof *right);
-    memset(l->inverse, 0, l->width * l->width * sizeof *l->inverse);
-    for (size_t r = 0; r < l->rows; r++) {
-        const double *x = l->x + r * l->width;
-
-        for (size_t i = 0; i < l->width; i++) {
-            right[i] += l->weight[r] * x[i] * l->y[r];
-            for (size_t j = 0; j < l->width; j++)
-                l->inverse[i * l->width + j] += l->weight[r] * x[i] * x[j];
-        }
-    }
-    for (size_t i = 0; i < l->width; i++)
-        l->inverse[i * l->width + i] += 1 / (prior_width(l, i) * prior_width(l, i));
-    dpotrf_("L", &n, l->inverse, &n, &info);
+    memcpy(p->inverse, p->kernel, p->rows * p->rows * sizeof *p->inverse);
+    for (size_t r = 0; r < p->rows; r++)
+        p->inverse[r * p->rows + r] += noise * noise / p->trust[r];
+    dpotrf_("L", &n, p->inverse, &n, &info);
     if (info == 0)
-        dpotri_("L", &n, l->inverse, &n, &info);
-    if (info != 0 || !answer) {
-        free(answer);
+        dpotri_("L", &n, p->inverse, &n, &info);
+    if (info != 0)
         return -1;
-    }
     /* Column-major lower triangle to a full matrix. */
-    for (size_t i = 0; i < l->width; i++)
+    for (size_t i = 0; i < p->rows; i++)
         for (size_t j = 0; j < i; j++)
-            l->inverse[i * l->width + j] = l->inverse[j * l->width + i];
-    for (size_t i = 0; i < l->width; i++)
-        for (size_t j = 0; j < l->width; j++)
-            answer[i] += l->inverse[i * l->width + j] * right[j];
-    memcpy(l->solution, answer, l->width * sizeof *answer);
-    free(answer);
+            p->inverse[i * p->rows + j] = p->inverse[j * p->rows + i];
+    for (size_t i = 0; i < p->rows; i++) {
+        p->weight[i] = 0;
+        for (size_t j = 0; j < p->rows; j++)
+            p->weight[i] += p->inverse[i * p->rows + j] * p->y[j];
+    }
     return 0;
 }
 
-/* Weights for another round: rows that the line cannot explain have less say. */
-static void doubt_outliers(struct line *l, const double *trusted)
+/* Rows that the process cannot explain have less say in the next round. What it misses of a row is
+ * the row's weight times its noise. */
+static void doubt_outliers(struct process *p)
 {
-    for (size_t r = 0; r < l->rows; r++) {
-        double off = l->y[r];
+    for (size_t r = 0; r < p->rows; r++) {
+        double off = fabs(p->weight[r]) * noise * noise / p->trust[r];
 
-        for (size_t i = 0; i < l->width; i++)
-            off -= l->x[r * l->width + i] * l->solution[i];
-        l->weight[r] = trusted[r] * fmin(1, outlier / fmax(fabs(off), 1e-9));
+        p->trust[r] = fmin(1, outlier * noise / fmax(off, 1e-9));
     }
 }
 
-static int solve_robustly(struct line *l, const double *trusted)
+static int fit(struct process *p)
 {
     const int rounds = 4;
     int result;
 
-    memcpy(l->weight, trusted, l->rows * sizeof *trusted);
-    result = solve(l);
+    for (size_t i = 0; i < p->rows; i++)
+        for (size_t j = 0; j <= i; j++)
+            p->kernel[i * p->rows + j] = p->kernel[j * p->rows + i] = covariance(p, i, j);
+    result = solve(p);
     for (int round = 1; result == 0 && round < rounds; round++) {
-        doubt_outliers(l, trusted);
-        result = solve(l);
+        doubt_outliers(p);
+        result = solve(p);
     }
     return result;
 }
 
-/* The correction of row r by a line that did not see it. */
-static double left_out(const struct line *l, size_t r)
+/* What prediction needs: the constant, the donors' shares, and each row's weight in what alike rows
+ * share. */
+static int take(struct dlt_build *b, const struct process *p)
 {
-    const double *x = l->x + r * l->width;
-    double fitted = 0, leverage = 0;
+    const double most = (double)INT16_MAX;
 
-    for (size_t i = 0; i < l->width; i++) {
-        double sum = 0;
-
-        for (size_t j = 0; j < l->width; j++)
-            sum += l->inverse[i * l->width + j] * x[j];
-        leverage += x[i] * sum;
-        fitted += x[i] * l->solution[i];
+    b->parameter = malloc((p->rows + 1) * sizeof *b->parameter);
+    b->point = malloc((p->rows * p->terms + 1) * sizeof *b->point);
+    if (!b->parameter || !b->point)
+        return -1;
+    b->model.columns = 1;
+    b->coefficient[0] = 0;
+    for (size_t r = 0; r < p->rows; r++) {
+        b->coefficient[0] += factor_width * factor_width * p->weight[r];
+        for (uint32_t d = 0; d < b->model.donors; d++)
+            b->donor[d].share +=
+                share_width * share_width * p->weight[r] * p->share[r * p->donors + d];
+        b->parameter[r] = (float)(rise_width * rise_width * p->weight[r]);
     }
-    leverage = fmin(leverage * l->weight[r], 0.99);
-    return l->y[r] - (l->y[r] - fitted) / (1 - leverage);
-}
-
-/* Mean error of the rows that were left out, by how much each counts. */
-static double loss(const struct line *l, const double *trusted)
-{
-    double sum = 0, weights = 0;
-
-    for (size_t r = 0; r < l->rows; r++) {
-        sum += trusted[r] * fabs(l->y[r] - left_out(l, r));
-        weights += trusted[r];
+    for (size_t i = 0; i < p->rows * p->terms; i++)
+        b->point[i] = (int16_t)lrint(fmin(fmax(p->term[i] * DLT_POINT_UNIT, -most), most));
+    b->model.points = (uint32_t)p->rows;
+    b->model.kernel_length = rise_length;
+    b->model.inputs = (uint32_t)p->terms;
+    for (uint32_t i = 0; i < b->model.inputs; i++) {
+        b->input[i] = (uint16_t)i;
+        b->input_mean[i] = 0;
+        b->input_scale[i] = 1;
     }
-    return sum / weights;
-}
-
-/* The narrowest prior that is not clearly worse than the others. */
-static int fit(struct line *l)
-{
-    const double handicap = 1.02;
-    const size_t widths = sizeof term_widths / sizeof *term_widths;
-    double *trusted = calloc(l->rows + 1, sizeof *trusted);
-    double least = INFINITY, best = term_widths[0];
-    int result = trusted ? 0 : -1;
-
-    if (trusted)
-        memcpy(trusted, l->weight, l->rows * sizeof *trusted);
-    for (size_t w = 0; result == 0 && w < widths; w++) {
-        l->term_width = term_widths[w];
-        result = solve_robustly(l, trusted);
-        if (result == 0 && handicap * loss(l, trusted) < least) {
-            least = loss(l, trusted);
-            best = l->term_width;
-        }
-    }
-    l->term_width = best;
-    if (result == 0)
-        result = solve_robustly(l, trusted);
-    free(trusted);
-    return result;
+    return 0;
 }
 
 int dlt_fit_transfer(struct dlt_build *b, const struct dlt_transfer_row *row, size_t count,
                      struct dlt_held_out *held_out)
 {
-    struct line line = {.rows = count, .terms = 4 + b->model.axes};
+    struct process p = {.rows = count, .terms = 4 + b->model.axes};
     int result;
 
     list_donors(b, row, count);
-    line.width = line.terms + b->model.donors;
-    result = line_create(&line);
+    p.donors = b->model.donors;
+    result = process_create(&p);
     if (result == 0) {
-        fill(&line, b, row);
-        result = fit(&line);
-    }
-    if (result == 0) {
-        b->model.columns = (uint32_t)line.terms;
-        memcpy(b->coefficient, line.solution, line.terms * sizeof *b->coefficient);
-        for (uint32_t i = 0; i < b->model.donors; i++)
-            b->donor[i].share = line.solution[line.terms + i];
         for (size_t r = 0; r < count; r++)
-            dlt_transfer_hold_out(b, &row[r], left_out(&line, r), &held_out[r]);
+            fill_row(&p, b, r, &row[r]);
+        result = fit(&p) || take(b, &p) ? -1 : 0;
     }
-    line_clear(&line);
+    if (result == 0)
+        for (size_t r = 0; r < count; r++) {
+            double off = p.weight[r] / p.inverse[r * p.rows + r];
+
+            dlt_transfer_hold_out(b, &row[r], p.y[r] - off, &held_out[r]);
+        }
+    process_clear(&p);
     return result;
 }

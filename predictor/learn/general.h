@@ -53,9 +53,9 @@ int dlt_writer_profile(struct dlt_profile_writer *writer, struct dlt_profile **p
                        struct dlt_error *error);
 
 /*
- * The line and the donors' shares from a device's few rows (at least one): ridge regression of
- * ln time on dlt_transfer_terms and the donors' differences. held_out: room for count; filled with
- * leave-one-out answers. The build has mix, reach and the spread's scales.
+ * The constant, the donors' shares and the rows' weights from a device's few rows (at least one): a
+ * Gaussian process on ln time. held_out: room for count; filled with leave-one-out answers. The
+ * build has mix, reach and the spread's scales.
  */
 int dlt_fit_transfer(struct dlt_build *build, const struct dlt_transfer_row *row, size_t count,
                      struct dlt_held_out *held_out);

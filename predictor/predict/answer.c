@@ -133,7 +133,7 @@ double dlt_kernel(double squared_distance, double length)
     return (1 + d) * exp(-d);
 }
 
-static double kernel_output(const struct dlt_section *s, const float *input)
+double dlt_section_kernel(const struct dlt_section *s, const float *input)
 {
     uint32_t inputs = s->model.inputs;
     double sum = 0;
@@ -210,7 +210,7 @@ double dlt_section_ratio(const struct dlt_section *s, const struct dlt_device *d
     if (m->ratio == DLT_RATIO_NETWORK)
         output = network_output(s, input, &variance);
     else if (m->ratio == DLT_RATIO_KERNEL)
-        output = kernel_output(s, input);
+        output = dlt_section_kernel(s, input);
     if (m->trees) {
         between = forest_output(s, input) - output;
         output += m->tree_weight * between;

@@ -75,6 +75,10 @@ double dlt_section_sigma(const struct dlt_section *section, const double terms[D
 void dlt_section_answer(const struct dlt_section *section, const struct dlt_device *device,
                         const struct dlt_record *record, struct dlt_answer *answer);
 
+/* The sum of the section's points' weights x kernel(distance of the input to the point); input:
+ * model.inputs numbers, standardised. */
+double dlt_section_kernel(const struct dlt_section *section, const float *input);
+
 /* Matern kernel with nu = 3/2 at a squared distance in units of the length. */
 double dlt_kernel(double squared_distance, double length);
 

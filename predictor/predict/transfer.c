@@ -241,7 +241,20 @@ void dlt_transfer_sigma_terms(const struct dlt_section *s, const struct dlt_dona
     dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, 0, terms);
 }
 
-/* ln of what the section's line and shares make of the mean. */
+/* What rows of the device like this one were missed by. */
+static double like_rows(const struct dlt_section *s, const struct dlt_numbers *terms)
+{
+    float input[DLT_FEATURES_MAX];
+
+    for (uint32_t i = 0; i < s->model.inputs; i++) {
+        double value = s->input[i] < terms->count ? terms->value[s->input[i]] : 0;
+
+        input[i] = ((float)value - s->input_mean[i]) * s->input_scale[i];
+    }
+    return dlt_section_kernel(s, input);
+}
+
+/* ln of what the section's line, shares and rows make of the mean. */
 static double correction_of(const struct dlt_section *s, const struct dlt_donated *donated,
                             const struct dlt_donation *donation, size_t count,
                             const struct dlt_record *record)
@@ -258,7 +271,7 @@ static double correction_of(const struct dlt_section *s, const struct dlt_donate
     dlt_transfer_terms(s, donated, record, &terms);
     for (size_t i = 0; i < terms.count && i < s->model.columns; i++)
         sum += s->coefficient[i] * terms.value[i];
-    return sum;
+    return sum + (s->model.points ? like_rows(s, &terms) : 0);
 }
 
 void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file_entry *entry,

@@ -8,8 +8,10 @@
  * cache and on-chip traffic, which goes with the multiprocessors. The logarithms are then averaged
  * with weights that fall with the distance between the architectures.
  *
- * A few measurements of the device add a line in the terms of dlt_transfer_terms and move the
- * donors' shares: ln time = mean + sum share_d (ln time_d - mean) + sum coefficient x term.
+ * A few measurements of the device add a line in the terms of dlt_transfer_terms (as learned today,
+ * its constant alone), move the donors' shares, and say what rows like them are missed by:
+ * ln time = mean + sum share_d (ln time_d - mean) + sum coefficient x term
+ *         + sum weight_r kernel(distance of the terms to row r's).
  */
 #ifndef DLT_PREDICT_TRANSFER_H
 #define DLT_PREDICT_TRANSFER_H
