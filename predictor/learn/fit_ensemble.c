@@ -308,11 +308,11 @@ static int fit(struct dlt_build *b, const struct dlt_rows *rows, const struct dl
                                   .stream = s->stream,
                                   .teach = run_networks,
                                   .context = e};
-    double weight = s->members > 0 ? 0 : 1;
+    double weight = s->share >= 0 ? s->share : s->members > 0 ? 0 : 1;
 
     if (train_all(e))
         return -1;
-    if (s->members > 0 && s->bags > 0 && choose_weight(b, e, validation, &weight))
+    if (s->share < 0 && s->members > 0 && s->bags > 0 && choose_weight(b, e, validation, &weight))
         return -1;
     if (weight > 0) {
         take_forest(b, e, weight);

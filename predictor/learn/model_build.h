@@ -69,10 +69,11 @@ int dlt_fit_features(struct dlt_build *build, const struct dlt_rows *rows,
 int dlt_fit_kernel(struct dlt_build *build, const struct dlt_rows *rows);
 
 struct dlt_ensemble_settings {
-    int members; /* networks; 0: trees alone */
-    int epochs;  /* of each */
-    int bags;    /* forests; 0: networks alone */
-    int rounds;  /* trees of each */
+    int members;  /* networks; 0: trees alone */
+    int epochs;   /* of each */
+    int bags;     /* forests; 0: networks alone */
+    int rounds;   /* trees of each */
+    double share; /* of the forests in the answer; negative: what answers validation best */
     bool kept; /* networks answer themselves where trees have no share; else a student of theirs */
     int student_epochs;
     double synthetic; /* made-up configurations for each measured one, to teach the student */
@@ -82,7 +83,7 @@ struct dlt_ensemble_settings {
 
 /*
  * Networks and boosted trees on the same target. How much of each is used is what answers
- * `validation` best; the networks are kept, or replaced by one small student.
+ * `validation` best, or settings' share; the networks are kept, or replaced by one small student.
  */
 int dlt_fit_ensemble(struct dlt_build *build, const struct dlt_rows *rows,
                      const struct dlt_rows *validation,
