@@ -4,6 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
 /* The compiler vectorises these loops only when asked to, and those that compare floats only where
  * nobody looks at floating-point exceptions. */
 #if defined __GNUC__ && !defined __clang__
@@ -68,26 +72,80 @@ DLT_VECTORISED void dlt_silu(float *x, size_t count)
     }
 }
 
-/* out = bias + step x (in * weights); four inputs at a time, so that sums are loaded less often. */
-DLT_VECTORISED static void layer(const float *restrict in, int ins, int outs,
-                                 const int8_t *restrict weight, const float *restrict scale,
-                                 float *restrict out)
+#ifdef __x86_64__
+/* As layer below for so many times eight outputs, whose sums stay in registers: a third of the
+ * instructions that gcc 12 makes of the loops. */
+__attribute__((target("avx2,fma"), always_inline)) static inline void
+eights(int count, const float *in, int ins, size_t width, const int8_t *weight, const float *scale,
+       float *out)
 {
-    size_t width = (size_t)outs;
+    __m256 sum[7];
+
+    for (int b = 0; b < count; b++)
+        sum[b] = _mm256_setzero_ps();
+    for (int i = 0; i < ins; i++, weight += width) {
+        __m256 x = _mm256_broadcast_ss(&in[i]);
+
+#pragma GCC unroll 7
+        for (int b = 0; b < count; b++) {
+            __m128i bytes = _mm_loadl_epi64((const __m128i_u *)(const void *)(weight + 8 * b));
+
+            sum[b] = _mm256_fmadd_ps(x, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), sum[b]);
+        }
+    }
+    for (int b = 0; b < count; b++)
+        _mm256_storeu_ps(out + 8 * b, _mm256_fmadd_ps(_mm256_loadu_ps(scale + 8 * b), sum[b],
+                                                      _mm256_loadu_ps(scale + width + 8 * b)));
+}
+
+/* Returns how many outputs it made: the rest are fewer than eight. */
+__attribute__((target("avx2,fma"))) static size_t most_of_layer(const float *in, int ins,
+                                                                size_t width, const int8_t *weight,
+                                                                const float *scale, float *out)
+{
+    size_t o = 0;
+
+    for (; o + 56 <= width; o += 56)
+        eights(7, in, ins, width, weight + o, scale + o, out + o);
+    for (; o + 8 <= width; o += 8)
+        eights(1, in, ins, width, weight + o, scale + o, out + o);
+    return o;
+}
+#endif
+
+/* out = bias + step x (in * weights), from an output on; four inputs at a time, so that sums are
+ * loaded less often. */
+DLT_VECTORISED static void rest_of_layer(const float *restrict in, int ins, size_t width,
+                                         size_t first, const int8_t *restrict weight,
+                                         const float *restrict scale, float *restrict out)
+{
     int i = 0;
 
-    for (size_t o = 0; o < width; o++)
+    for (size_t o = first; o < width; o++)
         out[o] = 0;
     for (; i + 4 <= ins; i += 4, weight += 4 * width)
-        for (size_t o = 0; o < width; o++)
+        for (size_t o = first; o < width; o++)
             out[o] += in[i] * (float)weight[o] + in[i + 1] * (float)weight[width + o] +
                       in[i + 2] * (float)weight[2 * width + o] +
                       in[i + 3] * (float)weight[3 * width + o];
     for (; i < ins; i++, weight += width)
-        for (size_t o = 0; o < width; o++)
+        for (size_t o = first; o < width; o++)
             out[o] += in[i] * (float)weight[o];
-    for (size_t o = 0; o < width; o++)
+    for (size_t o = first; o < width; o++)
         out[o] = scale[width + o] + scale[o] * out[o];
+}
+
+static void layer(const float *in, int ins, size_t width, const int8_t *weight, const float *scale,
+                  float *out)
+{
+    size_t made = 0;
+
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        made = most_of_layer(in, ins, width, weight, scale, out);
+#endif
+    if (made < width)
+        rest_of_layer(in, ins, width, made, weight, scale, out);
 }
 
 float dlt_network_run(const struct dlt_network *network, const int8_t *weight, const float *scale,
@@ -100,7 +158,7 @@ float dlt_network_run(const struct dlt_network *network, const int8_t *weight, c
         float *out = buffer[l & 1];
         int ins = network->width[l], outs = network->width[l + 1];
 
-        layer(in, ins, outs, weight, scale, out);
+        layer(in, ins, (size_t)outs, weight, scale, out);
         if (l + 1 < network->layers)
             dlt_silu(out, (size_t)outs);
         weight += (size_t)ins * (size_t)outs;

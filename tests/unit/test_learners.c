@@ -62,6 +62,42 @@ static void rounding_keeps_weights_within_half_a_step(void **state)
         assert_near((double)scale[i], (double)scales[i], 1e-6);
 }
 
+/* Widths that fill blocks of outputs, and that leave a rest; the sums in doubles as the header says
+ * them. */
+static void wide_layers_compute_the_same_sums(void **state)
+{
+    const struct dlt_network network = {.layers = 3, .width = {30, 123, 56, 1}};
+    static int8_t weight[30 * 123 + 123 * 56 + 56];
+    static float scale[2 * (123 + 56 + 1)];
+    const int8_t *w = weight;
+    const float *s = scale;
+    double value[2][DLT_NETWORK_WIDTH] = {{0}};
+    float input[30];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof weight; i++)
+        weight[i] = (int8_t)((int)(i * 37 % 255) - 127);
+    for (size_t i = 0; i < sizeof scale / sizeof *scale; i++)
+        scale[i] = 0.001f + 0.0001f * (float)(i % 7);
+    for (int i = 0; i < 30; i++)
+        value[0][i] = (double)(input[i] = 0.1f * (float)(i % 11) - 0.5f);
+    for (int l = 0; l < network.layers; l++) {
+        int ins = network.width[l], outs = network.width[l + 1];
+
+        for (int o = 0; o < outs; o++) {
+            double sum = 0;
+
+            for (int i = 0; i < ins; i++)
+                sum += value[l & 1][i] * w[i * outs + o];
+            sum = (double)s[outs + o] + (double)s[o] * sum;
+            value[!(l & 1)][o] = l + 1 < network.layers ? sum / (1 + exp(-sum)) : sum;
+        }
+        w += ins * outs;
+        s += 2 * outs;
+    }
+    assert_near((double)dlt_network_run(&network, weight, scale, input), value[1][0], 1e-5);
+}
+
 static double loss_at(const struct dlt_network *n, const float *parameters, const float *x,
                       const float *y, size_t rows)
 {
@@ -297,6 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silu_has_its_known_values),
         cmocka_unit_test(a_network_computes_what_a_hand_computes),
+        cmocka_unit_test(wide_layers_compute_the_same_sums),
         cmocka_unit_test(rounding_keeps_weights_within_half_a_step),
         cmocka_unit_test(gradients_agree_with_finite_differences),
         cmocka_unit_test(adamw_takes_the_steps_that_a_hand_computes),
