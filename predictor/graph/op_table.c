@@ -36,9 +36,10 @@ const struct dlt_op *dlt_op_at(size_t index)
 
 const struct dlt_op *dlt_op_find(const char *name)
 {
+    /* Asked for with each layer of a network. */
     for (size_t f = 0; f < FAMILIES; f++)
         for (size_t i = 0; i < families[f]->count; i++)
-            if (strcmp(families[f]->op[i].name, name) == 0)
+            if (families[f]->op[i].name[0] == name[0] && strcmp(families[f]->op[i].name, name) == 0)
                 return &families[f]->op[i];
     return NULL;
 }

@@ -34,15 +34,58 @@ static double tensor_bytes(const struct dlt_graph *g, const unsigned char *dtype
     return dlt_tensor_bytes(g, tensor, dtype);
 }
 
+/* What is asked of each node more than once, and sums over all. */
+struct nodes {
+    unsigned char *dtype; /* of each tensor */
+    double *parameters, *freed;
+    double all, buffers, trainable;
+    double products; /* elements that products multiply with: autocast keeps a half copy of them */
+    double largest;  /* elements of the largest layer, which sharded parameters are gathered for */
+};
+
+/* Returns whether there was memory; nodes_clear in any case. */
+static bool nodes_fill(struct nodes *nodes, const struct dlt_graph *g, enum dlt_precision precision)
+{
+    nodes->dtype = malloc(g->tensor_count);
+    nodes->parameters = calloc(g->node_count, sizeof *nodes->parameters);
+    nodes->freed = calloc(g->node_count, sizeof *nodes->freed);
+    if (!nodes->dtype || !nodes->parameters || !nodes->freed)
+        return false;
+    dlt_lower_dtypes(g, precision, nodes->dtype);
+    for (size_t i = 0; i < g->node_count; i++) {
+        enum dlt_op_class class = g->node[i].op->class;
+        struct dlt_node_counts counts;
+
+        dlt_node_count(g, i, false, &counts);
+        nodes->parameters[i] = counts.parameters;
+        nodes->all += counts.parameters;
+        nodes->buffers += counts.buffers;
+        nodes->trainable += g->node[i].trainable ? counts.parameters : 0;
+        nodes->largest = fmax(nodes->largest, counts.parameters);
+        if (class == DLT_OP_CONVOLUTION || class == DLT_OP_MATMUL)
+            nodes->products += counts.parameters;
+    }
+    return true;
+}
+
+static void nodes_clear(struct nodes *nodes)
+{
+    free(nodes->dtype);
+    free(nodes->parameters);
+    free(nodes->freed);
+}
+
 /* What backward walks through. */
 struct backward {
     const struct dlt_graph *graph;
     const unsigned char *dtype;
-    double inputs;        /* of the network, there all the time */
-    double kept;          /* all that is kept, without inputs */
-    double factor;        /* what recomputing leaves of it */
-    double gradient_size; /* bytes of a parameter's gradient, of its shard */
-    bool accumulated;     /* gradients of earlier batches are there already */
+    double inputs;            /* of the network, there all the time */
+    double kept;              /* all that is kept, without inputs */
+    double factor;            /* what recomputing leaves of it */
+    double gradient_size;     /* bytes of a parameter's gradient, of its shard */
+    bool accumulated;         /* gradients of earlier batches are there already */
+    const double *parameters; /* of each node */
+    double *freed;            /* bytes that are freed once a node has been passed */
 };
 
 /* Bytes that are freed once backward has passed a node: what it was the first to keep. */
@@ -77,11 +120,16 @@ static double moving_at(const struct backward *b, const struct dlt_node *n)
     return bytes;
 }
 
-static struct backward start_backward(const struct dlt_graph *g, const unsigned char *dtype,
+static struct backward start_backward(const struct dlt_graph *g, const struct nodes *nodes,
                                       const struct dlt_training *settings)
 {
-    struct backward b = {
-        .graph = g, .dtype = dtype, .factor = 1, .accumulated = settings->accumulate > 1};
+    const unsigned char *dtype = nodes->dtype;
+    struct backward b = {.graph = g,
+                         .dtype = dtype,
+                         .factor = 1,
+                         .accumulated = settings->accumulate > 1,
+                         .parameters = nodes->parameters,
+                         .freed = nodes->freed};
     double keepers = 0;
 
     for (size_t i = 0; i < g->tensor_count; i++)
@@ -90,7 +138,8 @@ static struct backward start_backward(const struct dlt_graph *g, const unsigned 
         if (!backward_passes(&g->node[i]))
             continue;
         keepers += g->node[i].op->saves != 0;
-        b.kept += freed_after(&b, i);
+        b.freed[i] = freed_after(&b, i);
+        b.kept += b.freed[i];
     }
     if (settings->recompute && keepers > 0) {
         /* sqrt(n) segments of sqrt(n) operators: the borders of all and the inside of one (Chen et
@@ -111,18 +160,16 @@ static double backward_peak(const struct backward *b, double *activations)
     *activations = peak;
     for (size_t i = b->graph->node_count; i-- > 0;) {
         const struct dlt_node *n = &b->graph->node[i];
-        struct dlt_node_counts counts;
         double here;
 
         if (!backward_passes(n))
             continue;
-        dlt_node_count(b->graph, i, false, &counts);
         if (n->weight_gradient)
-            gradients += b->gradient_size * counts.parameters;
+            gradients += b->gradient_size * b->parameters[i];
         here = b->inputs + b->factor * kept + moving_at(b, n);
         *activations = fmax(*activations, here);
         peak = fmax(peak, here + (b->accumulated ? 0 : gradients));
-        kept -= freed_after(b, i);
+        kept -= b->freed[i];
     }
     return peak + (b->accumulated ? gradients : 0);
 }
@@ -170,38 +217,18 @@ static double workspace(const struct dlt_graph *g, const unsigned char *dtype)
     return fmin(most, most_workspace);
 }
 
-/* Elements of what products multiply with, which autocast keeps a half copy of; and of the largest
- * layer, which sharded parameters are gathered for. */
-static void weigh(const struct dlt_graph *g, double *products, double *largest)
-{
-    *products = *largest = 0;
-    for (size_t i = 0; i < g->node_count; i++) {
-        enum dlt_op_class class = g->node[i].op->class;
-        struct dlt_node_counts counts;
-
-        dlt_node_count(g, i, false, &counts);
-        *largest = fmax(*largest, counts.parameters);
-        if (class == DLT_OP_CONVOLUTION || class == DLT_OP_MATMUL)
-            *products += counts.parameters;
-    }
-}
-
 /* Bytes of parameters, gradients and the optimizer, sharded where they are. */
-static void fill_states(const struct dlt_graph *graph, const struct dlt_training *settings,
+static void fill_states(const struct nodes *nodes, const struct dlt_training *settings,
                         bool training, double shards, struct dlt_memory *m)
 {
     double size = (double)dlt_dtype_size(dlt_lower_parameter_dtype(settings->precision));
     bool amp = settings->precision >= DLT_PRECISION_AMP_FLOAT16;
     enum dlt_sharding sharding = settings->sharding;
-    struct dlt_graph_counts counts;
-    double products, largest;
 
-    dlt_graph_count(graph, training, &counts);
-    weigh(graph, &products, &largest);
-    m->parameters = size * counts.total.parameters + 4 * counts.total.buffers;
+    m->parameters = size * nodes->all + 4 * nodes->buffers;
     if (training) {
-        m->gradients = size * counts.trainable;
-        m->optimizer = size * counts.trainable * dlt_optimizer_states(settings->optimizer);
+        m->gradients = size * nodes->trainable;
+        m->optimizer = size * nodes->trainable * dlt_optimizer_states(settings->optimizer);
         if (shards > 1 && sharding == DLT_DDP)
             m->workspace += m->gradients; /* the all-reduce's buckets */
         if (sharding >= DLT_ZERO1)
@@ -209,10 +236,10 @@ static void fill_states(const struct dlt_graph *graph, const struct dlt_training
         if (sharding >= DLT_ZERO2)
             m->gradients /= shards;
         if (sharding >= DLT_ZERO3 && shards > 1)
-            m->parameters = m->parameters / shards + size * largest;
+            m->parameters = m->parameters / shards + size * nodes->largest;
     }
     if (amp)
-        m->parameters += 2 * products;
+        m->parameters += 2 * nodes->products;
 }
 
 /* While the optimizer works, batched kernels hold one list of intermediate results as large as the
@@ -229,29 +256,29 @@ void dlt_plan_memory(const struct dlt_graph *graph, const struct dlt_training *s
                      bool training, int devices, int threads, struct dlt_memory *memory)
 {
     double shards = devices > 1 ? devices : 1, peak;
-    unsigned char *dtype = malloc(graph->tensor_count);
+    struct nodes nodes = {0};
     struct dlt_memory m = {.context = threads > 0 ? context_bytes[settings->framework].cpu
                                                   : context_bytes[settings->framework].gpu};
 
-    fill_states(graph, settings, training, shards, &m);
-    if (!dtype) {
+    if (!nodes_fill(&nodes, graph, settings->precision)) {
+        nodes_clear(&nodes);
         m.activations = m.total = NAN;
         *memory = m;
         return;
     }
-    dlt_lower_dtypes(graph, settings->precision, dtype);
-    m.workspace += workspace(graph, dtype);
+    fill_states(&nodes, settings, training, shards, &m);
+    m.workspace += workspace(graph, nodes.dtype);
     if (training) {
-        struct backward b = start_backward(graph, dtype, settings);
+        struct backward b = start_backward(graph, &nodes, settings);
 
         b.gradient_size = (double)dlt_dtype_size(dlt_lower_parameter_dtype(settings->precision)) /
                           (settings->sharding >= DLT_ZERO2 ? shards : 1);
         peak = backward_peak(&b, &m.activations);
         peak = fmax(peak, update_bytes(settings, &m));
     } else {
-        peak = m.activations = inference_activations(graph, dtype);
+        peak = m.activations = inference_activations(graph, nodes.dtype);
     }
     m.total = m.parameters + m.optimizer + m.workspace + m.context + peak;
-    free(dtype);
+    nodes_clear(&nodes);
     *memory = m;
 }
