@@ -19,8 +19,10 @@ static const double prior_sigma[FITTED] = {[FACTOR] = 0.25,
                                            [CORNER] = 1,
                                            [ALLOCATE] = 1};
 
-/* A session of TensorFlow took tens of milliseconds to begin, or none to speak of. */
-static const double session_sigma = 2.5;
+/* A session of TensorFlow took tens of milliseconds to begin and end, or none to speak of; it
+ * returns when its results are there, so that the device does not hide them as it hides what is
+ * queued: the corner is near 1, where the two add. */
+static const double session_sigma = 2.5, session_corner = 1.1;
 
 /* Errors that are expected however good the parameters are: of a network at the least, and of one
  * batch of it against the others. */
@@ -416,14 +418,16 @@ static void set_prior(struct problem *p, const struct dlt_step_parameters *defau
 
     for (int j = 0; j < FITTED; j++)
         p->sigma[j] = prior_sigma[j];
-    if (framework == DLT_TENSORFLOW)
-        p->sigma[CONSTANT] = session_sigma;
     p->prior[FACTOR] = log(defaults->device_factor);
     p->prior[BACKWARD] = log(defaults->backward_factor);
     p->prior[DISPATCH] = log(defaults->dispatch_s);
     p->prior[CONSTANT] = log(defaults->constant_s);
     p->prior[CORNER] = log(defaults->corner - 1);
     p->prior[ALLOCATE] = log(allocate_s);
+    if (framework == DLT_TENSORFLOW) {
+        p->sigma[CONSTANT] = session_sigma;
+        p->prior[CORNER] = log(session_corner - 1);
+    }
 }
 
 void dlt_learn_steps(const struct dlt_step_case *cases, size_t count, enum dlt_framework framework,
