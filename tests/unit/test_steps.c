@@ -46,6 +46,37 @@ static void known_parameters_come_back_from_exact_runs(void **state)
     assert_near(found.runs, CASES, 0);
 }
 
+/* VGG-16 with sgd on a V100 under TensorFlow, as Justus et al. 2018 timed it, and what its layers
+ * take by themselves: what session.run takes beyond them adds to them, at batch 8 as well. */
+static void what_a_session_takes_adds_to_the_device(void **state)
+{
+    static const struct {
+        double forward_ms, backward_ms, seen_ms;
+    } vgg[] = {/* batches 1, 4, 16, 64; 8 */
+               {12.57, 9.26, 65.195},
+               {18.27, 22.41, 84.016},
+               {37.63, 71.21, 130.290},
+               {111.67, 237.39, 350.945},
+               {24.94, 39.30, 104.941}};
+    enum { SEEN = 4, ALL = sizeof vgg / sizeof *vgg };
+    struct dlt_step_case cases[ALL];
+    struct dlt_step_parameters found;
+
+    (void)state;
+    for (int i = 0; i < ALL; i++) {
+        cases[i] = (struct dlt_step_case){.observed_s = 1e-3 * vgg[i].seen_ms};
+        cases[i].sum = (struct dlt_step_sum){.forward_s = 1e-3 * vgg[i].forward_ms,
+                                             .backward_s = 1e-3 * vgg[i].backward_ms,
+                                             .update_s = 3.3e-3,
+                                             .forward_kernels = 40,
+                                             .backward_kernels = 80,
+                                             .update_kernels = 32};
+    }
+    dlt_learn_steps(cases, SEEN, DLT_TENSORFLOW, false, &found);
+    assert_near(found.corner, 1.1, 0.1);
+    assert_near(dlt_step_case_time(&cases[SEEN], &found), 0.104941, 0.05 * 0.104941);
+}
+
 static void passes_timed_apart_tell_their_factors_and_what_allocating_costs(void **state)
 {
     const struct dlt_step_parameters truth = {.device_factor = 1.05,
@@ -198,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_parameters_come_back_from_exact_runs),
+        cmocka_unit_test(what_a_session_takes_adds_to_the_device),
         cmocka_unit_test(passes_timed_apart_tell_their_factors_and_what_allocating_costs),
         cmocka_unit_test(a_slow_host_is_found_from_one_network),
         cmocka_unit_test(a_network_that_the_rest_contradicts_loses_its_vote),
