@@ -30,6 +30,7 @@ static enum learner choose(enum dlt_method method, size_t rows)
     return rows < LEAST_ENSEMBLE ? LEARN_KERNEL : LEARN_ENSEMBLE;
 }
 
+/* rows: all of the section, so that those without some and all learn alike. */
 static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_settings *s,
                                                       const struct dlt_rows *rows)
 {
@@ -53,33 +54,30 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
     return e;
 }
 
-static void choose_like(struct dlt_ensemble_settings *e, const struct dlt_build *like)
+static void choose_like(const struct dlt_build *like, struct dlt_ensemble_settings *e)
 {
     e->share = like->model.trees ? like->model.tree_weight : 0;
     e->members = e->share < 1 ? e->members : 0;
     e->bags = e->share > 0 ? e->bags : 0;
 }
 
-/* Everything but the calibration. The build is started here and the caller's to clear. validation:
- * for choices among learners that need many rows. like: whose choices to take instead. */
+/* Everything but the calibration. The build is started here and the caller's to clear. ensemble:
+ * for the learner that is one, and validation for its choices; else NULL. */
 static int learn(struct dlt_build *build, const struct dlt_rows *rows,
-                 const struct dlt_rows *validation, const struct dlt_build *like,
+                 const struct dlt_rows *validation, const struct dlt_ensemble_settings *ensemble,
                  enum learner learner, const struct dlt_fit_settings *s)
 {
-    struct dlt_ensemble_settings ensemble = ensemble_settings(s, rows);
     struct dlt_random random;
 
     dlt_random_seed(&random, s->seed, s->stream * 64 + 61);
     dlt_build_start(build, rows->row[0]->record.kind);
-    if (like)
-        choose_like(&ensemble, like);
     if (learner == LEARN_LINEAR ? dlt_fit_linear(build, rows) : dlt_fit_cost(build, rows, &random))
         return -1;
     if (dlt_fit_density(build, rows, &random))
         return -1;
     if (learner == LEARN_KERNEL)
         return dlt_fit_kernel(build, rows);
-    return learner == LEARN_ENSEMBLE ? dlt_fit_ensemble(build, rows, validation, &ensemble) : 0;
+    return learner == LEARN_ENSEMBLE ? dlt_fit_ensemble(build, rows, validation, ensemble) : 0;
 }
 
 struct folds {
@@ -188,7 +186,8 @@ static size_t rows_aside(size_t rows)
 
 /* Learns from rows with what a benchmark's slowing down added to each made even. */
 static int learn_even(struct dlt_build *build, const struct dlt_rows *rows,
-                      const struct dlt_rows *validation, const struct dlt_build *like,
+                      const struct dlt_rows *validation,
+                      const struct dlt_ensemble_settings *ensemble,
                       const struct dlt_fit_settings *s)
 {
     const struct dlt_row **row = calloc(rows->count + 1, sizeof *row);
@@ -202,7 +201,7 @@ static int learn_even(struct dlt_build *build, const struct dlt_rows *rows,
         even.row = row;
     }
     if (result == 0)
-        result = learn(build, &even, validation, like, LEARN_ENSEMBLE, s);
+        result = learn(build, &even, validation, ensemble, LEARN_ENSEMBLE, s);
     free(row);
     free(copy);
     return result;
@@ -213,6 +212,7 @@ static int learn_even(struct dlt_build *build, const struct dlt_rows *rows,
 static int learn_twice(struct dlt_build *build, const struct dlt_rows *rows, size_t aside,
                        const struct dlt_fit_settings *s, struct dlt_held_out *held_out)
 {
+    struct dlt_ensemble_settings ensemble = ensemble_settings(s, rows);
     struct dlt_rows judged = *rows, taught = *rows;
     struct dlt_build first = {0};
     int result;
@@ -220,10 +220,11 @@ static int learn_twice(struct dlt_build *build, const struct dlt_rows *rows, siz
     judged.count = aside;
     taught.row += aside;
     taught.count -= aside;
-    result = learn_even(&first, &taught, &judged, NULL, s);
+    result = learn_even(&first, &taught, &judged, &ensemble, s);
     if (result == 0) {
         dlt_hold_out(&first, &judged, held_out);
-        result = learn_even(build, rows, NULL, &first, s);
+        choose_like(&first, &ensemble);
+        result = learn_even(build, rows, NULL, &ensemble, s);
     }
     dlt_build_clear(&first);
     return result;

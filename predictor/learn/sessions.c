@@ -86,22 +86,46 @@ static void sum_up(const struct place *place, size_t count, double *sum, double 
     }
 }
 
-static void put_in_order(const struct dlt_row *const *row, const float *value, size_t count,
-                         struct place *place)
+/* Values less their mean, cut off at one standard deviation. */
+static void level_out(struct place *place, size_t count)
 {
     double mean = 0, squares = 0, most;
 
-    for (size_t r = 0; r < count; r++) {
-        mean += (double)value[r] / (double)count;
-        squares += (double)value[r] * (double)value[r] / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        mean += place[i].value / (double)count;
+        squares += place[i].value * place[i].value / (double)count;
     }
     most = sqrt(fmax(squares - mean * mean, 0));
-    for (size_t r = 0; r < count; r++)
-        place[r] = (struct place){.row = row[r],
-                                  .index = r,
-                                  .off = (double)value[r] - mean,
-                                  .value = fmin(fmax((double)value[r] - mean, -most), most)};
-    qsort(place, count, sizeof *place, by_place);
+    for (size_t i = 0; i < count; i++) {
+        place[i].off = place[i].value - mean;
+        place[i].value = fmin(fmax(place[i].off, -most), most);
+    }
+}
+
+/* Of sizes, in the order of the files. Where those change from one part to another, times do for
+ * that reason, and nothing tells sessions apart. sum, squares: room for count + 1. */
+static bool is_sorted(struct place *place, size_t count, double *sum, double *squares)
+{
+    size_t limit[MOST_SESSIONS + 1];
+    struct dlt_work work;
+
+    for (size_t i = 0; i < count; i++) {
+        dlt_record_work(&place[i].row->record, &work);
+        place[i].value = log(fmax(work.bytes, 1));
+    }
+    level_out(place, count);
+    sum_up(place, count, sum, squares);
+    return segment(sum, squares, count, limit) > 1;
+}
+
+static size_t find(struct place *place, const float *value, size_t count, double *sum,
+                   double *squares, size_t limit[MOST_SESSIONS + 1])
+{
+    for (size_t i = 0; i < count; i++)
+        place[i].value = (double)value[place[i].index];
+    level_out(place, count);
+    sum_up(place, count, sum, squares);
+    return segment(sum, squares, count, limit);
 }
 
 size_t dlt_find_sessions(const struct dlt_row *const *row, const float *value, size_t count,
@@ -112,9 +136,14 @@ size_t dlt_find_sessions(const struct dlt_row *const *row, const float *value, s
     size_t limit[MOST_SESSIONS + 1], sessions = 0;
 
     if (place && sum && squares) {
-        put_in_order(row, value, count, place);
-        sum_up(place, count, sum, squares);
-        sessions = segment(sum, squares, count, limit);
+        for (size_t r = 0; r < count; r++)
+            place[r] = (struct place){.row = row[r], .index = r};
+        qsort(place, count, sizeof *place, by_place);
+        limit[0] = 0;
+        limit[1] = count;
+        sessions = is_sorted(place, count, sum, squares)
+                       ? 1
+                       : find(place, value, count, sum, squares, limit);
         for (size_t s = 0; s < sessions; s++) {
             double mean = 0;
 

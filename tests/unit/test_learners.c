@@ -298,7 +298,8 @@ static void random_numbers_are_those_of_xoshiro256(void **state)
 }
 
 /* A fifth of the rows measured 10 % slower, as a noise of 10 % hides from the eye, in shuffled
- * order; and rows of one session. */
+ * order; rows of one session; and the first again in a file sorted by size, where small ones may
+ * take longer than the cost model says for other reasons. */
 static void a_session_is_found_by_the_order_of_the_rows(void **state)
 {
     enum { ROWS = 2000, FIRST = 400 };
@@ -308,7 +309,9 @@ static void a_session_is_found_by_the_order_of_the_rows(void **state)
     static uint32_t order[ROWS];
 
     (void)state;
-    for (int shifted = 0; shifted < 2; shifted++) {
+    for (int which = 0; which < 3; which++) {
+        bool shifted = which > 0, sorted = which > 1;
+        int found = shifted && !sorted;
         struct dlt_random random;
         double error = 0;
 
@@ -318,12 +321,14 @@ static void a_session_is_found_by_the_order_of_the_rows(void **state)
         dlt_random_shuffle(&random, order, ROWS);
         for (size_t r = 0; r < ROWS; r++) {
             row[r] = &corpus[order[r]];
+            corpus[order[r]].record = dlt_record_make(dlt_record_kind_find("dense"));
+            corpus[order[r]].record.u.matmul.k = 1 + (sorted ? order[r] : (uint32_t)r);
             value[r] =
                 (float)(0.1 * dlt_random_normal(&random) + (shifted && order[r] < FIRST ? 0.1 : 0));
         }
-        assert_int_equal(dlt_find_sessions(row, value, ROWS, level), 1 + shifted);
+        assert_int_equal(dlt_find_sessions(row, value, ROWS, level), 1 + found);
         for (size_t r = 0; r < ROWS; r++)
-            error += fabs((double)level[r] - shifted * (order[r] < FIRST ? 0.08 : -0.02)) / ROWS;
+            error += fabs((double)level[r] - found * (order[r] < FIRST ? 0.08 : -0.02)) / ROWS;
         assert_true(error < 0.01);
     }
 }
