@@ -39,8 +39,9 @@ def projections(count, size, source, memory=None, bias=True):
     return made
 
 
-def bert(width, depth, count, vocabulary=30522):
-    """BertForPreTraining: encoder, pooler, and both heads, the decoder's weight shared."""
+def bert(width, depth, count, with_heads=True, vocabulary=30522):
+    """BertForPreTraining: encoder, pooler, and both heads, the decoder's weight shared; or BertModel,
+    which has no heads."""
     scores = [layer("scale", "scaled"), layer("scale", "masked")]
     unit = projections(count, width // count, "@input") + context(count, width // count, scores)
     unit += [
@@ -55,7 +56,7 @@ def bert(width, depth, count, vocabulary=30522):
         layer("add", inputs=["@", "attended"]),
         layer("layer_norm"),
     ]
-    return [
+    model = [
         layer("embedding", "words", "ids", num_embeddings=vocabulary, embedding_dim=width),
         layer("embedding", "types", "token_types", num_embeddings=2, embedding_dim=width),
         layer("add", "typed", inputs=["words", "types"]),
@@ -69,6 +70,10 @@ def bert(width, depth, count, vocabulary=30522):
         layer("squeeze", dim=1),
         dense(width, name="pooler"),
         layer("tanh"),
+    ]
+    if not with_heads:
+        return model
+    return model + [
         dense(2, name="seq_relationship"),
         dense(width, name="transform", inputs="encoder"),
         layer("gelu"),
@@ -351,6 +356,9 @@ def write_all(folder):
     write(folder, "bert_base", note, ids("ids", "token_types"), made, training)
     made = bert(1024, 24, 16)
     write(folder, "bert_large", note, ids("ids", "token_types"), made, training)
+    note = "Devlin et al. 2018 (arXiv 1810.04805), as in Hugging Face's BertModel: no language head"
+    made = bert(1024, 24, 16, False)
+    write(folder, "bert_large_encoder", note, ids("ids", "token_types"), made, training)
     write_gpt(folder)
     words = ids("ids", "decoder_ids")
     note = "Raffel et al. 2019 (arXiv 1910.10683), as in Hugging Face's T5ForConditionalGeneration"

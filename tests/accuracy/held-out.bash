@@ -31,7 +31,7 @@ held_out_rows() {
 held_out_networks() { # CARD
     local base network
     base=$profiles/$(tr 'A-Z ' 'a-z-' <<<"$1").pytorch.dlp
-    sed 's/"model": "gpt3_xl"/"model": "gpt3_xl_neusight"/' "$data/neusight2025/runs.jsonl" |
+    sed -f "$here/neusight.sed" "$data/neusight2025/runs.jsonl" |
         awk -v card="\"$1\"" 'NR == 1 || index($0, card) && !/"pass": "step"/' >"$work/card.jsonl"
     for network in $(sed 1d "$work/card.jsonl" | jq -r .model | sort -u); do
         grep -v "\"model\": \"$network\"" "$work/card.jsonl" >"$work/kept.jsonl"
@@ -54,8 +54,7 @@ lambda_runs() {
 # Its rows on a card that was left out of what the steps are learned from; operators by the general
 # profile.
 held_out_card() { # CARD
-    sed 's/"model": "gpt3_xl"/"model": "gpt3_xl_neusight"/' "$data/neusight2025/runs.jsonl" \
-        >"$work/neusight.jsonl"
+    sed -f "$here/neusight.sed" "$data/neusight2025/runs.jsonl" >"$work/neusight.jsonl"
     lambda_runs | grep -v "\"card\":\"$1\"" >"$work/kept.jsonl"
     lambda_runs | awk -v card="\"card\":\"$1\"" 'NR == 1 || index($0, card)' >"$work/apart.jsonl"
     "$dltime" train "$work/kept.jsonl" "$work/neusight.jsonl" --base "$profiles/general.dlp" \
