@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "graph/op.h"
+#include "lower/scatter.h"
 
 /* What a framework runs as one kernel: a node of class `next` joins the unit whose main node is of
  * class `main` if nothing else reads what lies between. */
@@ -207,6 +208,7 @@ static void add_draft(struct lowering *l, size_t node, const struct dlt_op_resul
     d->unit.data_gradient = l->training && n->data_gradient;
     d->unit.weight_gradient = l->training && n->weight_gradient;
     d->unit.both_gradients = l->training && dlt_node_both_gradients(l->graph, node);
+    d->unit.scattered = dlt_scattered(l->graph, node, &d->unit.scattered_operand);
     r->threads = l->threads;
     r->dtype = (enum dlt_dtype)l->dtype[n->output];
     if (multiplies(n->op->class) && l->settings->precision == DLT_PRECISION_TF32)
@@ -301,7 +303,8 @@ static int find_same(struct dlt_plan *plan, struct dlt_error *error)
             }
             if (other->data_gradient == u->data_gradient &&
                 other->weight_gradient == u->weight_gradient &&
-                other->both_gradients == u->both_gradients &&
+                other->both_gradients == u->both_gradients && other->scattered == u->scattered &&
+                other->scattered_operand == u->scattered_operand &&
                 dlt_record_equal(&other->record, &u->record)) {
                 u->same_as = *s;
                 break;

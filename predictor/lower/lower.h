@@ -22,6 +22,8 @@ struct dlt_unit {
     int same_as; /* an earlier unit with equal record and gradients; -1: the first of its kind */
     double forward_kernels; /* launches by the host, for dispatch */
     double backward_kernels;
+    double scattered; /* elements that forward reads across their memory, and of the tensor that */
+    double scattered_operand; /* they lie in; see lower/scatter.h */
 };
 
 struct dlt_plan {

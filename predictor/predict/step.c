@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "predict/scattered.h"
 
 /* What accumulates over units: the time and, weighted by it, how far it can be trusted. */
 struct tally {
@@ -95,6 +96,7 @@ static int price_unit(const struct dlt_profile *profile, const struct dlt_target
         dlt_target_price(profile, target, &record, &prices->backward);
     drop_clock(&prices->forward);
     drop_clock(&prices->backward);
+    dlt_price_add_scattered(profile, target, unit, &prices->forward);
     if (isfinite(prices->forward.seconds) && isfinite(prices->backward.seconds))
         return 0;
     return no_price(target, unit->name, &record, error);
@@ -225,12 +227,14 @@ struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool 
                                                       [DLT_TENSORFLOW] = 12e-6,
                                                       [DLT_JAX] = 3e-6,
                                                       [DLT_FRAMEWORK_NONE] = 2e-6};
+    /* Plain C on a CPU: a unit was timed by the host's clock around its call, which is in its time. */
+    const bool in_units = host_computes && framework == DLT_FRAMEWORK_NONE;
     struct dlt_step_parameters defaults = {
         .device_factor = 1,
         .backward_factor = 1,
         .corner = 4,
         .constant_s = framework == DLT_FRAMEWORK_NONE ? 10e-6 : 200e-6,
-        .dispatch_s = dispatch_s[framework],
+        .dispatch_s = in_units ? 1e-7 : dispatch_s[framework],
         .bias_sigma = 0.08,
         .network_sigma = host_computes ? 0.12 : 0.09,
         .run_sigma = 0.03,
