@@ -13,7 +13,7 @@
 #include "learn/sessions.h"
 #include "learn/trees.h"
 
-enum { MOST_LEARNERS = 16, LEAVES = 31 };
+enum { MOST_LEARNERS = 16 };
 
 /*
  * Where rows come from several sessions, networks are told which by one input more, the session's
@@ -59,18 +59,18 @@ static void train_forest(struct ensemble *e, size_t bag)
 {
     const struct dlt_ensemble_settings *s = e->settings;
     struct dlt_trees_settings settings = {.rounds = s->rounds,
-                                          .leaves = LEAVES,
+                                          .leaves = s->leaves,
                                           .rate = fmin(16.0 / s->rounds, 0.2),
                                           .rows = 0.8,
                                           .features = 0.5,
-                                          .least_rows = 10,
+                                          .least_rows = 5,
                                           .ridge = 1,
                                           .seed = s->seed,
                                           .stream = s->stream * 64 + 32 + bag};
 
     e->failed[(size_t)s->members + bag] =
-        dlt_trees_train(&e->forest[bag], e->grid, e->level_y ? e->level_y : e->y, e->rows,
-                        e->inputs, &settings) != 0;
+        dlt_trees_train(&e->forest[bag], e->grid, e->level_y ? e->level_y : e->y, e->weight,
+                        e->rows, e->inputs, &settings) != 0;
 }
 
 /* Forests first: they take longer than networks. */

@@ -30,20 +30,28 @@ static enum learner choose(enum dlt_method method, size_t rows)
     return rows < LEAST_ENSEMBLE ? LEARN_KERNEL : LEARN_ENSEMBLE;
 }
 
+/* Rows below a limit pay for so many trees of so many leaves. */
+static const struct forest {
+    size_t rows;
+    int rounds, leaves;
+} forests[] = {{2500, 40, 31}, {10000, 80, 63}, {SIZE_MAX, 160, 31}};
+
 /* rows: all of the section, so that those without some and all learn alike. */
 static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_settings *s,
                                                       const struct dlt_rows *rows)
 {
-    bool many = rows->count >= 30000, few = rows->count < 4000;
-    bool convolution = rows->row[0]->record.kind->dims > 0;
-    bool without_trees = s->method == DLT_METHOD_MLP || (convolution && !few);
+    /* Of many convolutions trees had a share only where rows kept aside chose one by chance. */
+    const size_t most_by_trees = 10000;
+    const struct forest *forest = forests;
+    bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
+    bool without_trees =
+        s->method == DLT_METHOD_MLP || (convolution && rows->count >= most_by_trees);
     struct dlt_ensemble_settings e = {.members = 4,
                                       .kept = convolution,
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
                                       .bags = without_trees ? 0 : 2,
-                                      .rounds = few ? 40 : 160,
                                       .share = -1,
                                       .student_epochs = many ? 40 : 60,
                                       .synthetic = 0.7,
@@ -51,6 +59,10 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                       .seed = s->seed,
                                       .stream = s->stream};
 
+    while (rows->count >= forest->rows)
+        forest++;
+    e.rounds = forest->rounds;
+    e.leaves = forest->leaves;
     return e;
 }
 

@@ -73,6 +73,7 @@ struct dlt_ensemble_settings {
     int epochs;   /* of each */
     int bags;     /* forests; 0: networks alone */
     int rounds;   /* trees of each */
+    int leaves;   /* of a tree */
     double share; /* of the forests in the answer; negative: what answers validation best */
     bool kept; /* networks answer themselves where trees have no share; else a student of theirs */
     int student_epochs;

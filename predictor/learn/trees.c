@@ -12,14 +12,14 @@
 enum { BINS = 256 };
 
 struct bin {
-    float sum;
+    float sum, weight; /* of residuals, each times its row's weight; of those weights */
     uint32_t count;
 };
 
 struct leaf {
     size_t from, count; /* in the order of rows */
     struct bin *bins;   /* width x BINS */
-    double sum;
+    double sum, weight; /* as in a bin */
     int node;
     double gain; /* of its best split; 0: none */
     uint32_t feature, bin;
@@ -28,13 +28,14 @@ struct leaf {
 struct grower {
     const struct dlt_trees_settings *settings;
     size_t rows, width;
-    uint8_t *binned; /* rows x width */
-    int16_t *edge;   /* width x BINS: the largest value of each bin */
-    uint16_t *bins;  /* of each feature */
-    float *residual; /* rows */
-    uint32_t *order; /* sampled rows, grouped by leaf */
-    uint32_t *spare; /* for partitioning */
-    uint32_t *used;  /* features of this tree */
+    uint8_t *binned;     /* rows x width */
+    int16_t *edge;       /* width x BINS: the largest value of each bin */
+    uint16_t *bins;      /* of each feature */
+    float *residual;     /* rows */
+    const float *weight; /* rows, or NULL */
+    uint32_t *order;     /* sampled rows, grouped by leaf */
+    uint32_t *spare;     /* for partitioning */
+    uint32_t *used;      /* features of this tree */
     size_t used_count;
     struct leaf *leaf;
     struct bin *pool; /* leaves x width x BINS */
@@ -94,50 +95,54 @@ static void fill_bins(const struct grower *g, struct leaf *leaf)
 {
     DLT_KNOWN(leaf->bins);
     memset(leaf->bins, 0, g->width * BINS * sizeof *leaf->bins);
-    leaf->sum = 0;
+    leaf->sum = leaf->weight = 0;
     for (size_t i = leaf->from; i < leaf->from + leaf->count; i++) {
         const uint8_t *row = g->binned + (size_t)g->order[i] * g->width;
-        float residual = g->residual[g->order[i]];
+        float weight = g->weight ? g->weight[g->order[i]] : 1;
+        float residual = weight * g->residual[g->order[i]];
 
         leaf->sum += (double)residual;
+        leaf->weight += (double)weight;
         for (size_t u = 0; u < g->used_count; u++) {
             size_t f = g->used[u];
             struct bin *bin = &leaf->bins[f * BINS + row[f]];
 
             bin->sum += residual;
+            bin->weight += weight;
             bin->count++;
         }
     }
 }
 
-static double worth(double sum, double count, double ridge)
+static double worth(double sum, double weight, double ridge)
 {
-    return sum * sum / (count + ridge);
+    return sum * sum / (weight + ridge);
 }
 
 static void find_split(const struct grower *g, struct leaf *leaf)
 {
-    double ridge = g->settings->ridge, count = (double)leaf->count;
-    double whole = worth(leaf->sum, count, ridge);
+    double ridge = g->settings->ridge, whole = worth(leaf->sum, leaf->weight, ridge);
     uint32_t least = (uint32_t)g->settings->least_rows;
 
     leaf->gain = 0;
     for (size_t u = 0; u < g->used_count; u++) {
         size_t f = g->used[u];
         const struct bin *bins = leaf->bins + f * BINS;
-        double sum = 0;
+        double sum = 0, weight = 0;
         uint32_t left = 0;
 
         for (uint32_t b = 0; b + 1 < g->bins[f]; b++) {
             double gain;
 
             sum += (double)bins[b].sum;
+            weight += (double)bins[b].weight;
             left += bins[b].count;
             if (bins[b].count == 0 || left < least)
                 continue;
             if (leaf->count - left < least)
                 break;
-            gain = worth(sum, left, ridge) + worth(leaf->sum - sum, count - left, ridge) - whole;
+            gain = worth(sum, weight, ridge) +
+                   worth(leaf->sum - sum, fmax(leaf->weight - weight, 0), ridge) - whole;
             if (gain > leaf->gain) {
                 leaf->gain = gain;
                 leaf->feature = (uint32_t)f;
@@ -179,12 +184,14 @@ static void split(struct grower *g, struct leaf *parent, struct leaf *fresh)
     small->bins = fresh_bins;
     fill_bins(g, small);
     large->sum = whole.sum - small->sum;
+    large->weight = fmax(whole.weight - small->weight, 0);
     for (size_t u = 0; u < g->used_count; u++) {
         struct bin *to = large->bins + g->used[u] * BINS;
         const struct bin *from = small->bins + g->used[u] * BINS;
 
         for (uint32_t b = 0; b < g->bins[g->used[u]]; b++) {
             to[b].sum -= from[b].sum;
+            to[b].weight -= from[b].weight;
             to[b].count -= from[b].count;
         }
     }
@@ -222,8 +229,8 @@ static void grow_tree(struct grower *g, size_t sampled, struct dlt_forest_node *
     }
     for (int l = 0; l < leaves; l++) {
         node[g->leaf[l].node].feature = DLT_FOREST_LEAF;
-        output[g->leaf[l].node] = (float)(g->settings->rate * g->leaf[l].sum /
-                                          ((double)g->leaf[l].count + g->settings->ridge));
+        output[g->leaf[l].node] =
+            (float)(g->settings->rate * g->leaf[l].sum / (g->leaf[l].weight + g->settings->ridge));
     }
 }
 
@@ -342,10 +349,10 @@ static int fill_in_bins(struct grower *g, const int16_t *x)
     return 0;
 }
 
-int dlt_trees_train(struct dlt_trees *trees, const int16_t *x, const float *y, size_t rows,
-                    size_t width, const struct dlt_trees_settings *settings)
+int dlt_trees_train(struct dlt_trees *trees, const int16_t *x, const float *y, const float *weight,
+                    size_t rows, size_t width, const struct dlt_trees_settings *settings)
 {
-    struct grower g = {.settings = settings, .rows = rows, .width = width};
+    struct grower g = {.settings = settings, .rows = rows, .width = width, .weight = weight};
     size_t nodes = (size_t)settings->rounds * (2 * (size_t)settings->leaves - 1);
     int result = -1;
 

@@ -23,14 +23,14 @@ struct dlt_trees_settings {
     double rows;     /* share of rows that each tree sees */
     double features; /* share of features that each tree may use */
     int least_rows;  /* in a leaf */
-    double ridge;    /* added to a leaf's row count */
+    double ridge;    /* added to a leaf's weight */
     uint64_t seed, stream;
 };
 
-/* x: rows x width on the forest's grid (width at most DLT_FOREST_INPUTS), y: rows. Returns 0, or -1
- * out of memory. One thread; deterministic. */
-int dlt_trees_train(struct dlt_trees *trees, const int16_t *x, const float *y, size_t rows,
-                    size_t width, const struct dlt_trees_settings *settings);
+/* x: rows x width on the forest's grid (width at most DLT_FOREST_INPUTS), y: rows, weight: rows, or
+ * NULL: all 1. Returns 0, or -1 out of memory. One thread; deterministic. */
+int dlt_trees_train(struct dlt_trees *trees, const int16_t *x, const float *y, const float *weight,
+                    size_t rows, size_t width, const struct dlt_trees_settings *settings);
 void dlt_trees_clear(struct dlt_trees *trees);
 
 /* The mean of count forests of one stride as one, its leaves quantised. Returns -1 out of memory.

@@ -227,7 +227,7 @@ static void trees_find_a_threshold(void **state)
         x[2 * r + 1] = dlt_forest_input((float)dlt_random_normal(&random));
         y[r] = x[2 * r] > DLT_FOREST_UNIT / 4 ? 2 : -1;
     }
-    assert_int_equal(dlt_trees_train(&trees, x, y, ROWS, 2, &few_trees), 0);
+    assert_int_equal(dlt_trees_train(&trees, x, y, NULL, ROWS, 2, &few_trees), 0);
     assert_int_equal(dlt_trees_mean(&trees, 1, &mean), 0);
     assert_true(dlt_forest_is_sound(mean.node, mean.count, mean.stride, 2));
     probe[0] = dlt_forest_input(0.2f);
@@ -253,7 +253,7 @@ static void the_mean_of_forests_is_the_mean_of_their_outputs(void **state)
     }
     for (int f = 0; f < 2; f++) {
         settings.stream = (uint64_t)f;
-        assert_int_equal(dlt_trees_train(&trees[f], x, y, ROWS, 1, &settings), 0);
+        assert_int_equal(dlt_trees_train(&trees[f], x, y, NULL, ROWS, 1, &settings), 0);
         assert_int_equal(dlt_trees_mean(&trees[f], 1, &single[f]), 0);
     }
     assert_int_equal(dlt_trees_mean(trees, 2, &mean), 0);
