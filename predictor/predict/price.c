@@ -305,6 +305,18 @@ void dlt_entry_price(const struct dlt_profile *profile, size_t entry,
     *price = own(&q, record);
 }
 
+/* Whether plain arithmetic may have been spared multiplications by a transform (Winograd, Fourier),
+ * which matrix units do not offer. */
+static bool may_transform(const struct dlt_record *record)
+{
+    struct dlt_geometry g;
+
+    if (!dlt_is_convolution(record->kind))
+        return false;
+    g = dlt_geometry_of(record);
+    return g.kernel > 1 && g.stride == 1;
+}
+
 /* From a section of another dtype or math mode, scaled as hardware figures scale. */
 static struct dlt_price other_precision(const struct dlt_price_query *q,
                                         const struct dlt_record *asked)
@@ -322,9 +334,12 @@ static struct dlt_price other_precision(const struct dlt_price_query *q,
         price = own(q, &record);
         if (!dlt_price_known(&price))
             continue;
-        if (isfinite(wanted))
+        if (isfinite(wanted)) {
             price =
                 dlt_price_widened(price, wanted / dlt_price_roofline(q, &record), sigma_precision);
+            if (may_transform(asked))
+                price.seconds = fmax(price.seconds, wanted);
+        }
         if (price.basis > DLT_BASIS_ADAPTED)
             price.basis = DLT_BASIS_ADAPTED;
         return price;
