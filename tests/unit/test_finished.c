@@ -366,6 +366,44 @@ static void corrections_come_back_from_their_file(void **state)
     unlink(path);
 }
 
+static void a_file_that_holds_no_corrections_says_what_is_wrong(void **state)
+{
+#define START "{\"format\":\"dltime-history\",\"version\":1"
+#define ONE(network, factor)                                                                       \
+    START ",\"corrections\":[{\"network\":" network ",\"partition\":\"v100\",\"factor\":" factor   \
+          ",\"jobs\":3,\"users\":1}]}"
+    static const char *const wrong[][2] = {
+        {"[1]", "holds no corrections"},
+        {"{\"format\":\"dltime-scaling\",\"version\":1}", "holds no corrections"},
+        {"{\"format\":\"dltime-history\",\"version\":99,\"corrections\":[]}", "another version"},
+        {START "}", "corrections: is missing"},
+        {ONE("\"0123456789abcdef\"", "1e9"), "corrections[0]: network, partition, factor"},
+        {ONE("\"0123456789ABCDEF\"", "1"), "corrections[0]: "},
+        {ONE("\"0000000000000000\"", "1"), "corrections[0]: "},
+        {ONE("7", "1"), "corrections[0]: "},
+        {"{", "history"},
+    };
+    char path[] = "/tmp/dltime-test-history-XXXXXX";
+    int fd = mkstemp(path);
+    struct dlt_history *history = NULL;
+    struct dlt_error error;
+
+    (void)state;
+    assert_true(fd >= 0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(ftruncate(fd, 0), 0);
+        assert_int_equal(pwrite(fd, wrong[i][0], strlen(wrong[i][0]), 0), strlen(wrong[i][0]));
+        assert_int_equal(dlt_history_load(path, &history, &error), -1);
+        assert_ptr_equal(strstr(error.text, path), error.text);
+        if (!strstr(error.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], error.text);
+    }
+    close(fd);
+    unlink(path);
+#undef ONE
+#undef START
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +414,7 @@ int main(void)
         cmocka_unit_test(a_saved_table_is_read_by_its_header),
         cmocka_unit_test(ends_are_times),
         cmocka_unit_test(no_history_changes_nothing),
+        cmocka_unit_test(a_file_that_holds_no_corrections_says_what_is_wrong),
         cmocka_unit_test(a_bias_is_gone_after_five_jobs),
         cmocka_unit_test(thousands_of_users_sort_their_jobs_once),
         cmocka_unit_test(one_odd_job_moves_little),

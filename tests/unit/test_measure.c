@@ -302,6 +302,34 @@ static void a_run_is_a_spec_with_what_its_row_says(void **state)
     assert_string_equal(spec, "x,framework=none,batch=1");
 }
 
+/* 32 images on each of two devices at 640 images/s are a step of 0.1 s; so are 32 sequences of 128
+ * tokens at 81,920 tokens/s. */
+static void a_runs_seconds_are_timed_or_follow_from_its_throughput(void **state)
+{
+    const struct dlt_run step = {.pass = DLT_STEP, .batch = 32, .devices = 2};
+    struct dlt_run run = step;
+
+    (void)state;
+    assert_true(isnan(dlt_run_seconds(&run)));
+    run.throughput = 640;
+    strcpy(run.unit, "images/s");
+    assert_near(dlt_run_seconds(&run), 0.1, 1e-15);
+    strcpy(run.unit, "tokens/s");
+    run.throughput = 81920;
+    assert_true(isnan(dlt_run_seconds(&run)));
+    run.sequence = 128;
+    assert_near(dlt_run_seconds(&run), 0.1, 1e-15);
+    strcpy(run.unit, "rays/s");
+    assert_true(isnan(dlt_run_seconds(&run)));
+    run.forward_s = 0.03;
+    run.backward_s = 0.06;
+    assert_near(dlt_run_seconds(&run), 0.09, 1e-15);
+    run.step_s = 0.095; /* which holds the update as well */
+    assert_near(dlt_run_seconds(&run), 0.095, 0);
+    run.pass = DLT_FORWARD;
+    assert_near(dlt_run_seconds(&run), 0.03, 0);
+}
+
 static void expect_members(const char *manual, const struct dlt_member *table)
 {
     for (; table->name; table++)
@@ -356,6 +384,7 @@ int main(void)
         cmocka_unit_test(unknown_fields_are_ignored_and_unknown_operators_counted),
         cmocka_unit_test(a_run_may_name_its_card_and_takes_the_headers_device_else),
         cmocka_unit_test(a_run_is_a_spec_with_what_its_row_says),
+        cmocka_unit_test(a_runs_seconds_are_timed_or_follow_from_its_throughput),
         cmocka_unit_test(the_manual_names_every_operator_field_and_value),
     };
 
