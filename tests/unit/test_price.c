@@ -352,6 +352,31 @@ static void only_convolutions_that_were_measured_beat_the_peak(void **state)
     dlt_profile_destroy(profile);
 }
 
+/* Between two events around one call the device waits for the host, 0.7 of the shortest time here,
+ * 8 us and more; where many calls follow each other it does not. */
+static void what_the_device_waits_for_between_two_events_is_told(void **state)
+{
+    static const enum dlt_timing timings[] = {DLT_EVENTS_SINGLE, DLT_EVENTS_BATCHED};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct dlt_corpus corpus = {0};
+        struct dlt_random random;
+        struct dlt_profile *profile;
+        struct dlt_price price;
+
+        dlt_random_seed(&random, 43, 0);
+        add_group(&corpus, "Tesla V100-PCIE-32GB", 0);
+        corpus.group[0].software.timing = timings[i];
+        add_rows(&corpus, &random, 200, draw_softmax, DLT_FORWARD, 0, 0, NULL);
+        profile = learned(&corpus, DLT_METHOD_COST);
+        dlt_corpus_clear(&corpus);
+        price = price_of(profile, draw_softmax(&random), DLT_FORWARD);
+        assert_near(price.clock_s, i ? 0 : 0.7 * 8.3e-6, i ? 0 : 0.3e-6);
+        dlt_profile_destroy(profile);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +388,7 @@ int main(void)
         cmocka_unit_test(an_operator_nobody_measured_costs_what_the_devices_rates_say),
         cmocka_unit_test(a_convolution_over_lines_costs_what_one_over_images_of_width_1_does),
         cmocka_unit_test(only_convolutions_that_were_measured_beat_the_peak),
+        cmocka_unit_test(what_the_device_waits_for_between_two_events_is_told),
         cmocka_unit_test(threads_may_share_a_profile),
     };
 
