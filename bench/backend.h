@@ -22,7 +22,7 @@
 #include "device/device.h"
 #include "graph/record.h"
 
-enum { DLBENCH_BACKEND_VERSION = 5, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
+enum { DLBENCH_BACKEND_VERSION = 6, BENCH_OPERANDS = 64, BENCH_RANK = 8, BENCH_MARKS = 16 };
 
 /* Outcomes of calls that take memory or depend on what the library behind the backend can do. All
  * but BENCH_OK fill the error. */
@@ -196,13 +196,12 @@ struct dlbench_backend {
     int (*parameter_create)(struct bench_context *context, const struct bench_shape *shape,
                             struct bench_layer **layer, struct bench_tensor **tensor,
                             struct dlt_error *error);
-    /* Between the two calls layers and tensors get no memory; the second gives it to them, the same
-     * to what is never alive together. Layers then run in the order of a training step: forward
-     * in the order in which they were made, backward against it, updates. */
-    int (*plan_begin)(struct bench_context *context, struct dlt_error *error);
+    /* Its plan (plan.h), the one that was made last. While it is open layers and tensors get no
+     * memory; plan_end gives it to them, the same to what is never alive together. Layers then run
+     * in the order of a training step: forward in the order in which they were made, backward
+     * against it, updates. */
+    struct bench_plan *(*plan)(struct bench_context *context);
     int (*plan_end)(struct bench_context *context, struct dlt_error *error);
-    /* The plan that was made last; see plan.h. */
-    const struct bench_plan *(*plan)(const struct bench_context *context);
     /* The device's modes and who else uses it, in a few words for a file's header; "": unknown. */
     void (*state)(struct bench_context *context, char *text, size_t size);
 };

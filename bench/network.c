@@ -241,8 +241,8 @@ int bench_network_create(const struct bench_session *session, const struct dlt_m
         n->node_layer = calloc(n->graph->node_count + 1, sizeof(struct bench_layer *));
         status = n->tensor && n->node_layer ? BENCH_OK : dlt_fail_memory(error);
     }
-    if (status == BENCH_OK && backend->plan_begin)
-        status = backend->plan_begin(context, error);
+    if (status == BENCH_OK && backend->plan)
+        bench_plan_open(backend->plan(context));
     if (status == BENCH_OK)
         status = add_inputs(n, error);
     if (status == BENCH_OK)
@@ -251,7 +251,7 @@ int bench_network_create(const struct bench_session *session, const struct dlt_m
         status = add_losses(n, error);
     if (status == BENCH_OK)
         status = add_backward(n, error);
-    if (status == BENCH_OK && backend->plan_end)
+    if (status == BENCH_OK && backend->plan)
         status = backend->plan_end(context, error);
     if (status)
         bench_network_destroy(n);

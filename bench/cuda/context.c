@@ -274,8 +274,7 @@ const struct dlbench_backend dlbench_backend = {
     .choice = bench_layer_choice,
     .map_create = bench_map_create,
     .parameter_create = bench_parameter_create,
-    .plan_begin = bench_planned_begin,
-    .plan_end = bench_planned_end,
     .plan = bench_planned,
+    .plan_end = bench_planned_end,
     .state = state,
 };

@@ -1,14 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cuda.h"
 
-int bench_planned_begin(struct bench_context *context, struct dlt_error *error)
-{
-    (void)error;
-    bench_plan_open(&context->plan);
-    return BENCH_OK;
-}
-
-const struct bench_plan *bench_planned(const struct bench_context *context)
+struct bench_plan *bench_planned(struct bench_context *context)
 {
     return &context->plan;
 }

@@ -160,7 +160,6 @@ const struct dlbench_backend dlbench_backend = {
     .reset = bench_release,
     .map_create = bench_map_create,
     .parameter_create = bench_parameter_create,
-    .plan_begin = bench_planned_begin,
-    .plan_end = bench_planned_end,
     .plan = bench_planned,
+    .plan_end = bench_planned_end,
 };

@@ -189,9 +189,8 @@ int bench_tensor_create(struct bench_context *context, const struct bench_shape 
                         struct bench_tensor **tensor, struct dlt_error *error);
 
 /* ---- planned.c: memory from a plan ---- */
-int bench_planned_begin(struct bench_context *context, struct dlt_error *error);
+struct bench_plan *bench_planned(struct bench_context *context);
 int bench_planned_end(struct bench_context *context, struct dlt_error *error);
-const struct bench_plan *bench_planned(const struct bench_context *context);
 /* The buffer is read or written in this pass of the layer. */
 void bench_use(const struct bench_layer *layer, enum dlt_pass pass, struct bench_buffer *buffer);
 

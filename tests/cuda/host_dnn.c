@@ -156,6 +156,24 @@ static void convolve(int out, const struct tensor *x, void *x_data, const struct
     free(sum);
 }
 
+/* A call for one of the three, after what the library itself would refuse. */
+static cudnnStatus_t checked(int out, const cudnnTensorDescriptor_t x, const void *x_data,
+                             const cudnnFilterDescriptor_t w, const void *w_data,
+                             const cudnnConvolutionDescriptor_t convolution,
+                             const cudnnTensorDescriptor_t y, const void *y_data)
+{
+    struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
+    struct window window = window_of(convolution);
+    int dim[5];
+
+    if (cudnnGetConvolutionNdForwardOutputDim(convolution, x, w, y_tensor.rank, dim) ||
+        memcmp(dim, y_tensor.dim, sizeof *dim * (size_t)y_tensor.rank) != 0)
+        return CUDNN_STATUS_BAD_PARAM;
+    convolve(out, &x_tensor, (void *)x_data, &filter, (void *)w_data, &window, &y_tensor,
+             (void *)y_data);
+    return CUDNN_STATUS_SUCCESS;
+}
+
 cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                                       const cudnnTensorDescriptor_t x, const void *x_data,
                                       const cudnnFilterDescriptor_t w, const void *w_data,
@@ -164,17 +182,8 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                                       const void *beta, const cudnnTensorDescriptor_t y,
                                       void *y_data)
 {
-    struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
-    struct window window = window_of(convolution);
-    int dim[5];
-
     (void)handle, (void)alpha, (void)algo, (void)workspace, (void)size, (void)beta;
-    if (cudnnGetConvolutionNdForwardOutputDim(convolution, x, w, y_tensor.rank, dim) ||
-        memcmp(dim, y_tensor.dim, sizeof *dim * (size_t)y_tensor.rank) != 0)
-        return CUDNN_STATUS_BAD_PARAM;
-    convolve(FORWARD, &x_tensor, (void *)x_data, &filter, (void *)w_data, &window, &y_tensor,
-             y_data);
-    return CUDNN_STATUS_SUCCESS;
+    return checked(FORWARD, x, x_data, w, w_data, convolution, y, y_data);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alpha,
@@ -185,16 +194,8 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
                                            size_t size, const void *beta,
                                            const cudnnTensorDescriptor_t x, void *x_data)
 {
-    struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
-    struct window window = window_of(convolution);
-    int dim[5];
-
     (void)handle, (void)alpha, (void)algo, (void)workspace, (void)size, (void)beta;
-    if (cudnnGetConvolutionNdForwardOutputDim(convolution, x, w, y_tensor.rank, dim) ||
-        memcmp(dim, y_tensor.dim, sizeof *dim * (size_t)y_tensor.rank) != 0)
-        return CUDNN_STATUS_BAD_PARAM;
-    convolve(DATA, &x_tensor, x_data, &filter, (void *)w_data, &window, &y_tensor, (void *)y_data);
-    return CUDNN_STATUS_SUCCESS;
+    return checked(DATA, x, x_data, w, w_data, convolution, y, y_data);
 }
 
 cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *alpha,
@@ -205,13 +206,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
                                              size_t size, const void *beta,
                                              const cudnnFilterDescriptor_t w, void *w_data)
 {
-    struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
-    struct window window = window_of(convolution);
-
     (void)handle, (void)alpha, (void)algo, (void)workspace, (void)size, (void)beta;
-    convolve(FILTER, &x_tensor, (void *)x_data, &filter, w_data, &window, &y_tensor,
-             (void *)y_data);
-    return CUDNN_STATUS_SUCCESS;
+    return checked(FILTER, x, x_data, w, w_data, convolution, y, y_data);
 }
 
 /* One algorithm for each, that takes some workspace. */

@@ -191,8 +191,6 @@ static void a_network_trains_to_the_same_bits_with_and_without_a_plan(void **sta
     for (int i = 0; i < PLACES; i++) {
         struct dlbench_backend plain = backend[i];
 
-        plain.plan_begin = NULL;
-        plain.plan_end = NULL;
         plain.plan = NULL;
         for (size_t m = 0; backend[i].name && m < sizeof small / sizeof *small; m++) {
             struct dlt_model *model = load_model(keys[m], small[m]);
