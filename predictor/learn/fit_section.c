@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which learner suits how many rows, and what is held out to judge it. Few rows: cross-validation,
- * so that every row both teaches and judges. Many: some hundred are kept aside.
+ * so that every row both teaches and judges. Many: a fifth judges what the others taught, and then
+ * teaches as well.
  */
 #include "learn/fit_section.h"
 
