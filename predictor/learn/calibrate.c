@@ -150,19 +150,19 @@ static double quantile_with(const struct dlt_build *b, const struct dlt_held_out
                             struct weighted *scratch)
 {
     const size_t least = 200;
-    double mean = 0;
+    double sum = 0;
     size_t found = 0;
 
     for (size_t r = 0; r < count; r++)
         if ((h[r].terms[term] > 0) == with) {
             scratch[found++] =
                 (struct weighted){.value = size[r] / line(b, h[r].terms), .weight = h[r].weight};
-            mean += h[r].weight;
+            sum += h[r].weight;
         }
     if (found < least)
         return 0;
     for (size_t r = 0; r < found; r++)
-        scratch[r].weight *= (double)found / mean;
+        scratch[r].weight *= (double)found / sum;
     return weighted_quantile(scratch, found, 0.9);
 }
 
