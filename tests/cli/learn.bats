@@ -39,6 +39,32 @@ job() {
     "$dltime" predict mlp,batch=8 --device v100 --history out/users/alice.json --partition cpu
 }
 
+@test "a job without a tag is estimated from the command line that the accounting kept" {
+    umask 022
+    printf 'partitions = ( { name = "v100"; gpus_per_node = 4; gpu_type = "v100"; profile = "%s"; } );\n' \
+        "$(readlink -f "$BATS_TEST_DIRNAME/../../etc/profiles/general.dlp")" >dltime.conf
+    spec=resnet18,batch=32,epochs=2,samples=50000
+    seconds=$("$dltime" predict "$spec" --profile general --device v100 --json | jq '.job_s * 2 | round')
+    line() { # USER SUBMITLINE
+        printf '1|%s|v100|COMPLETED|%d|%s||%s\n' "$1" "$seconds" "$(date +%FT%T)" "$2" >>./jobs
+    }
+    for _ in 1 2 3 4 5; do
+        line alice "sbatch -J a -p v100 --gres=gpu:1 -c 4 -N 1-1 -t 1-0 --mem=8G --dl-model=$spec train.sh"
+        line bob "sbatch --dl-model $spec --gpus=1 --partition=v100 --signal B:USR1@120 --exclusive train.sh 1 2"
+    done
+    # What has no --dl-model, a file for a network, or a value that sbatch refuses, tells nothing.
+    line carol "sbatch --gres=gpu:1 train.sh"
+    line carol "sbatch --gres=gpu:1 --dl-model=./net.json,batch=3,steps=9 train.sh"
+    line carol "sbatch --gres=gpu:v100:many --dl-model=$spec train.sh"
+    line carol "sbatch -N none --dl-model=$spec train.sh"
+    line carol "sbatch -p v100 --dl-model=$spec train.sh"
+    run -0 --separate-stderr "$dltime" learn jobs --conf dltime.conf --output out
+    [ "$(ls out/users)" = "$(printf 'alice.json\nbob.json')" ]
+    # Twice the estimate, five times: the factor lies between none and two.
+    jq -e '.corrections[0] | .partition == "v100" and .jobs == 5 and .factor > 1.3 and .factor < 2.1' \
+        out/users/alice.json out/users/bob.json
+}
+
 @test "a link in the output is not written through" {
     job alice cpu
     mkdir -p out/users && ln -s ../../victim out/users/alice.json

@@ -405,6 +405,112 @@ static void onnxruntimes_fusions_are_known(void **state)
     dlt_graph_destroy(graph);
 }
 
+/* A node that reads x and the vectors a, b, c, d. Sizes end with 0; `in` was exported with a batch
+ * of one and is run with two. */
+struct layer_case {
+    const char *op, *inputs, *attributes;
+    int64_t in[5];
+    struct {
+        size_t count;
+        int64_t value[8];
+    } vector[4];
+    int64_t out[6];
+    const char *wrong; /* instead of out */
+};
+
+static int load_case(const struct layer_case *c, struct dlt_graph **graph)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct onnx_bytes g = {0}, bytes;
+    struct dlt_model *model;
+    struct dlt_error error;
+    int status;
+
+    onnx_value(&g, 11, "x", 1, c->in);
+    for (size_t v = 0; v < 4; v++)
+        if (c->vector[v].count > 0)
+            onnx_vector(&g, names[v], c->vector[v].count, c->vector[v].value);
+    onnx_node(&g, c->op, c->inputs, "y", c->attributes);
+    onnx_node(&g, "Relu", "y", "z", "");
+    onnx_output(&g, "z");
+    bytes = onnx_model(&g, 13);
+    if (onnx_load(&bytes, "", &model))
+        return -1;
+    status = dlt_model_graph(model, 2, graph, &error);
+    snprintf(onnx_error, sizeof onnx_error, "%s", error.text);
+    dlt_model_destroy(model);
+    return status;
+}
+
+/* Shapes as the standard's descriptions of these operators give them. */
+static void what_only_moves_and_copies_has_the_shape_of_the_standard(void **state)
+{
+    static const struct layer_case cases[] = {
+        {"Concat", "x x", "axis=1", {1, 3, 4, 4}, {{0}}, {2, 6, 4, 4}, NULL},
+        {"Concat", "x x", "axis=-1", {1, 3, 4, 4}, {{0}}, {2, 3, 4, 8}, NULL},
+        {"Concat", "x a", "axis=1", {1, 3, 4}, {{2, {1, 2}}}, {0}, "tensors of 3 and of 1"},
+        {"Concat", "x x", "axis=4", {1, 3, 4, 4}, {{0}}, {0}, "axis"},
+        {"Pad", "x a", "", {1, 3, 4, 5}, {{8, {0, 0, 1, 2, 0, 0, 1, 2}}}, {2, 3, 6, 9}, NULL},
+        {"Pad", "x a - d", "", {1, 3, 4, 5}, {{2, {1, 3}}, {0}, {0}, {1, {3}}}, {2, 3, 4, 9}, NULL},
+        {"Pad", "x a", "", {1, 3, 4, 5}, {{2, {1, 1}}}, {0}, "2 paddings for 4 dimensions"},
+        {"Pad", "x a", "", {1, 4}, {{4, {0, 1LL << 40, 0, 0}}}, {0}, "a padding of"},
+        {"Tile", "x a", "", {1, 3, 4}, {{3, {1, 2, 3}}}, {2, 6, 12}, NULL},
+        {"Tile", "x a", "", {1, 3, 4}, {{2, {1, 2}}}, {0}, "2 repeats for 3 dimensions"},
+        {"Tile", "x a", "", {1, 3, 4}, {{3, {1, 0, 3}}}, {0}, "0 repeats"},
+        {"Resize", "x - - a", "", {1, 3, 4, 4}, {{4, {1, 3, 8, 16}}}, {2, 3, 8, 16}, NULL},
+        {"Resize", "x - - a", "", {1, 6}, {{2, {1, 12}}}, {2, 12}, NULL},
+        {"DepthToSpace", "x", "blocksize=2", {1, 8, 4, 5}, {{0}}, {2, 2, 8, 10}, NULL},
+        {"SpaceToDepth", "x", "blocksize=2", {1, 3, 4, 6}, {{0}}, {2, 12, 2, 3}, NULL},
+        {"SpaceToDepth", "x", "blocksize=3", {1, 3, 4, 6}, {{0}}, {0}, "do not divide"},
+        {"DepthToSpace", "x", "blocksize=2", {1, 8, 4}, {{0}}, {0}, "3 dimensions in blocks of 2"},
+        {"Slice", "x a b c", "", {1, 3, 8}, {{1, {1}}, {1, {7}}, {1, {2}}}, {2, 3, 6}, NULL},
+        {"Slice",
+         "x a b c d",
+         "",
+         {1, 3, 8},
+         {{1, {-1}}, {1, {-100}}, {1, {2}}, {1, {-3}}},
+         {2, 3, 3},
+         NULL},
+        {"Split", "x a", "axis=1", {1, 3, 8}, {{1, {3}}}, {2, 3, 8}, NULL},
+        {"Split", "x a", "axis=1", {1, 3, 8}, {{1, {4}}}, {0}, "do not add up to 3"},
+        {"Split", "x a", "axis=1", {1, 3, 8}, {{2, {1, 2}}}, {0}, "2 sizes for 1 outputs"},
+        {"Gather", "x a", "axis=1", {1, 5, 8}, {{3, {0, 4, 2}}}, {2, 3, 8}, NULL},
+        {"Flatten", "x", "axis=2", {1, 3, 4, 5}, {{0}}, {6, 20}, NULL},
+        {"Unsqueeze", "x a", "", {1, 3, 8}, {{2, {1, -1}}}, {2, 1, 3, 8, 1}, NULL},
+        {"Squeeze", "x a", "", {1, 1, 8}, {{1, {1}}}, {2, 8}, NULL},
+        {"Squeeze", "x a", "", {1, 3, 8}, {{1, {1}}}, {2, 3, 8}, NULL}, /* torch.squeeze */
+        {"Expand", "x a", "", {1, 3, 1}, {{3, {1, 1, 7}}}, {2, 3, 7}, NULL},
+        {"Transpose", "x", "", {1, 3, 8}, {{0}}, {8, 3, 2}, NULL},
+        {"Transpose", "x", "perm=0,2,1", {1, 3, 8}, {{0}}, {2, 8, 3}, NULL},
+        {"Reshape", "x a", "", {1, 6, 8}, {{3, {0, -1, 4}}}, {2, 12, 4}, NULL},
+        {"Reshape", "x a", "", {1, 6, 8}, {{2, {-1, -1}}}, {0}, "two sizes of its shape are -1"},
+        {"Reshape", "x a", "", {1, 6, 8}, {{2, {1, 47}}}, {0}, "do not make a shape of"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct layer_case *c = &cases[i];
+        struct dlt_graph *graph = NULL;
+        int status = load_case(c, &graph);
+
+        if (c->wrong) {
+            if (status == 0 || !strstr(onnx_error, c->wrong))
+                fail_msg("%s %s: \"%s\", not \"%s\"", c->op, c->attributes,
+                         status ? onnx_error : "", c->wrong);
+        } else {
+            const struct dlt_tensor *t;
+
+            if (status)
+                fail_msg("%s %s: %s", c->op, c->attributes, onnx_error);
+            t = &graph->tensor[graph->output[0]];
+            for (int d = 0; d <= t->rank; d++)
+                if (c->out[d] != (d < t->rank ? t->dim[d] : 0))
+                    fail_msg("%s %s: size %d", c->op, c->attributes, d);
+        }
+        dlt_graph_destroy(graph);
+    }
+}
+
 static void what_is_not_known_is_estimated_and_said(void **state)
 {
     struct onnx_bytes g = {0};
@@ -468,6 +574,7 @@ int main(void)
         cmocka_unit_test(loops_run_as_often_as_they_say),
         cmocka_unit_test(functions_are_walked_in_place),
         cmocka_unit_test(onnxruntimes_fusions_are_known),
+        cmocka_unit_test(what_only_moves_and_copies_has_the_shape_of_the_standard),
         cmocka_unit_test(what_is_not_known_is_estimated_and_said),
         cmocka_unit_test(a_file_of_another_name_is_told_by_its_first_bytes),
     };
