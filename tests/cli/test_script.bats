@@ -90,6 +90,23 @@ last_line() {
     [ "$(last_line)" = "6 passed, 1 failed" ]
 }
 
+@test "a stage that came before the others does not run again beside them" {
+    program a <<<'printf "1..1\nok 1 - one\n"'
+    static_checks 'echo checked >>ran'
+    run -0 "$tree/scripts/test" static unit
+    [ "$(last_line)" = "7 passed, 0 failed" ]
+    [ "$(cat "$tree/ran")" = checked ]
+}
+
+@test "a stage that ended beside the others without a count has failed" {
+    program a <<<'printf "1..1\nok 1 - one\n"'
+    static_checks true
+    "$tree/scripts/test" static >/dev/null # whose counts are there still
+    ln -s /bin/false "$tree/bin/setsid"
+    run -1 "$tree/scripts/test" unit static
+    [ "$(last_line)" = "1 passed, 1 failed" ]
+}
+
 @test "told to end, it leaves nothing running" {
     program a <<<"exec sleep 300.$$"
     static_checks "exec sleep 300.$$"
