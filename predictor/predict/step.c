@@ -227,8 +227,7 @@ struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool 
                                                       [DLT_TENSORFLOW] = 12e-6,
                                                       [DLT_JAX] = 3e-6,
                                                       [DLT_FRAMEWORK_NONE] = 2e-6};
-    /* Plain C on a CPU: units were timed by a clock around their calls, which are in their times.
-     */
+    /* A clock around plain C on a CPU has the calls in the units' times. */
     const bool in_units = host_computes && framework == DLT_FRAMEWORK_NONE;
     struct dlt_step_parameters defaults = {
         .device_factor = 1,
