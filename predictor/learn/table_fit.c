@@ -56,24 +56,26 @@ static void put_part(const struct sums *s, int part, double *a)
         a[FACTORS + part * DLT_TABLE_TERMS + i] = s->term[part][i];
 }
 
-/* An equation for each part that was timed apart, else one for the step. */
+/* An equation for the step, which is what is asked for, and one for each part that was timed apart,
+ * which tells whose a cost is. */
 static void add_case(struct equations *e, const struct dlt_table_case *c, const struct sums *s)
 {
+    const double of_part = 0.1;
     double update = c->step_s - c->forward_s - c->backward_s;
     double weight = s->weight / (c->step_s * c->step_s);
     bool apart = c->forward_s > 0 && c->backward_s > 0 && update >= 0;
     const double seen[DLT_TABLE_PARTS] = {c->forward_s, c->backward_s, update};
-    double a[UNKNOWNS] = {0};
+    double step[UNKNOWNS] = {0};
 
     for (int part = 0; part < DLT_TABLE_PARTS; part++) {
+        double a[UNKNOWNS] = {0};
+
+        put_part(s, part, step);
         put_part(s, part, a);
-        if (apart) {
-            add_equation(e, a, seen[part], weight);
-            memset(a, 0, sizeof a);
-        }
+        if (apart)
+            add_equation(e, a, seen[part], of_part * weight);
     }
-    if (!apart)
-        add_equation(e, a, c->step_s, weight);
+    add_equation(e, step, c->step_s, weight);
 }
 
 /* What an unknown leans towards, and how firmly. */
