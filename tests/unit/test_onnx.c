@@ -511,6 +511,104 @@ static void what_only_moves_and_copies_has_the_shape_of_the_standard(void **stat
     }
 }
 
+/* The vectors a, b, c through one node, to be the sizes of a Tile: what the node makes of them can
+ * be seen in a shape. reals: 0, or the type that they are cast to before. */
+struct fold_case {
+    const char *op, *inputs, *attributes;
+    struct {
+        size_t count;
+        int64_t value[4];
+    } vector[3];
+    size_t count;
+    int64_t made[4];
+};
+
+static void check_folded(const struct fold_case *c, bool reals)
+{
+    static const char *const names[2][3] = {{"a", "b", "c"}, {"whole_a", "whole_b", "whole_c"}};
+    const int64_t one[DLT_RANK + 1] = {1, 1, 1, 1};
+    int64_t input[DLT_RANK + 1] = {0};
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+    const struct dlt_tensor *t;
+
+    memcpy(input, one, c->count * sizeof *one);
+    onnx_value(&g, 11, "x", 1, input);
+    onnx_ints(&g, "one", 1);
+    for (size_t v = 0; v < 3; v++) {
+        if (c->vector[v].count == 0)
+            continue;
+        onnx_vector(&g, names[reals][v], c->vector[v].count, c->vector[v].value);
+        if (reals)
+            onnx_node(&g, "Cast", names[1][v], names[0][v], "to=1");
+    }
+    onnx_node(&g, c->op, c->inputs, "made", c->attributes);
+    /* Sizes are at least 1: every one is one more than what was made. */
+    onnx_node(&g, "Cast", "made", "whole", "to=7");
+    onnx_node(&g, "Add", "whole one", "sizes", "");
+    onnx_node(&g, "Tile", "x sizes", "y", "");
+    onnx_node(&g, "Relu", "y", "z", "");
+    onnx_output(&g, "z");
+    graph = onnx_build(&g, "", 2);
+    t = &graph->tensor[graph->output[0]];
+    assert_int_equal(t->rank, c->count);
+    for (size_t d = 0; d < c->count; d++)
+        if (t->dim[d] != (c->made[d] + 1) * (d == 0 ? 2 : 1))
+            fail_msg("%s of %s: size %zu is %lld", c->op, reals ? "reals" : "integers", d,
+                     (long long)t->dim[d]);
+    dlt_graph_destroy(graph);
+}
+
+/* What NumPy makes of the same numbers. */
+static void what_becomes_a_shape_is_computed_as_the_standard_says(void **state)
+{
+    static const struct fold_case both[] = {
+        {"Add", "a b", "", {{3, {1, 2, 3}}, {1, {4}}}, 3, {5, 6, 7}},
+        {"Sub", "a b", "", {{2, {9, 5}}, {2, {2, 5}}}, 2, {7, 0}},
+        {"Mul", "a b", "", {{2, {2, 3}}, {2, {5, 1}}}, 2, {10, 3}},
+        {"Div", "a b", "", {{2, {7, 9}}, {1, {2}}}, 2, {3, 4}},
+        {"Mod", "a b", "", {{2, {7, 9}}, {2, {4, 3}}}, 2, {3, 0}},
+        {"Pow", "a b", "", {{2, {2, 3}}, {2, {5, 0}}}, 2, {32, 1}},
+        {"Min", "a b", "", {{2, {2, 8}}, {1, {5}}}, 2, {2, 5}},
+        {"Max", "a b", "", {{2, {2, 8}}, {1, {5}}}, 2, {5, 8}},
+        {"Equal", "a b", "", {{3, {1, 2, 3}}, {1, {2}}}, 3, {0, 1, 0}},
+        {"Less", "a b", "", {{3, {1, 2, 3}}, {1, {2}}}, 3, {1, 0, 0}},
+        {"Greater", "a b", "", {{3, {1, 2, 3}}, {1, {2}}}, 3, {0, 0, 1}},
+        {"LessOrEqual", "a b", "", {{3, {1, 2, 3}}, {1, {2}}}, 3, {1, 1, 0}},
+        {"GreaterOrEqual", "a b", "", {{3, {1, 2, 3}}, {1, {2}}}, 3, {0, 1, 1}},
+        {"Neg", "a", "", {{2, {-3, 0}}}, 2, {3, 0}},
+        {"Abs", "a", "", {{2, {-3, 4}}}, 2, {3, 4}},
+        {"Sign", "a", "", {{2, {7, 0}}}, 2, {1, 0}},
+        {"Floor", "a", "", {{2, {3, 4}}}, 2, {3, 4}},
+        {"Where", "a b c", "", {{3, {1, 0, 2}}, {3, {5, 6, 7}}, {1, {1}}}, 3, {5, 1, 7}},
+        {"Concat", "a b", "axis=0", {{2, {4, 2}}, {1, {3}}}, 3, {4, 2, 3}},
+        {"Gather", "a one", "axis=0", {{3, {4, 2, 9}}}, 1, {2}},
+        {"Identity", "a", "", {{2, {4, 2}}}, 2, {4, 2}},
+    };
+    static const struct fold_case whole[] = {
+        {"And", "a b", "", {{2, {1, 1}}, {2, {1, 0}}}, 2, {1, 0}},
+        {"Or", "a b", "", {{2, {0, 1}}, {2, {0, 1}}}, 2, {0, 1}},
+        {"Xor", "a b", "", {{2, {0, 1}}, {2, {1, 1}}}, 2, {1, 0}},
+        {"Mod", "a b", "", {{2, {-7, 7}}, {1, {4}}}, 2, {1, 3}}, /* the divisor's sign */
+        {"Div", "a b", "", {{1, {5}}, {1, {0}}}, 1, {0}},        /* no number: no trap either */
+        {"ReduceProd", "a", "keepdims=1", {{3, {4, 2, 3}}}, 1, {24}},
+        {"ReduceSum", "a", "keepdims=1", {{3, {4, 2, 3}}}, 1, {9}},
+        {"ReduceMax", "a", "keepdims=1", {{3, {4, 2, 3}}}, 1, {4}},
+        {"ReduceMin", "a", "keepdims=1", {{3, {4, 2, 3}}}, 1, {2}},
+        {"Range", "a b c", "", {{1, {1}}, {1, {8}}, {1, {3}}}, 3, {1, 4, 7}},
+        {"Shape", "x", "", {{0}}, 3, {2, 1, 1}},
+        {"Slice", "a b c", "", {{4, {9, 8, 7, 6}}, {1, {1}}, {1, {3}}}, 2, {8, 7}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
+        check_folded(&both[i], false);
+        check_folded(&both[i], true);
+    }
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        check_folded(&whole[i], false);
+}
+
 static void what_is_not_known_is_estimated_and_said(void **state)
 {
     struct onnx_bytes g = {0};
@@ -575,6 +673,7 @@ int main(void)
         cmocka_unit_test(functions_are_walked_in_place),
         cmocka_unit_test(onnxruntimes_fusions_are_known),
         cmocka_unit_test(what_only_moves_and_copies_has_the_shape_of_the_standard),
+        cmocka_unit_test(what_becomes_a_shape_is_computed_as_the_standard_says),
         cmocka_unit_test(what_is_not_known_is_estimated_and_said),
         cmocka_unit_test(a_file_of_another_name_is_told_by_its_first_bytes),
     };
