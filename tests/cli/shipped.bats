@@ -84,8 +84,8 @@ tesla-v100-pcie-32gb.pytorch.dlp" ]
     [[ $stderr == *'no device goes by "h1000"'* ]]
     run -2 --separate-stderr "$DLTIME" predict resnet18,batch=8
     [[ $stderr == *"which device? Give --device NAME"* ]]
-    run -1 --separate-stderr "$DLTIME" predict resnet18,batch=8 --profile ''
-    [[ $stderr == *"the name of the profile is empty"* ]]
+    run -2 --separate-stderr "$DLTIME" predict resnet18,batch=8 --profile ''
+    [[ $stderr == *"--profile: its value is empty"* ]]
 }
 
 @test "the largest batch that fits lies between the table's lines" {
