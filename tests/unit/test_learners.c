@@ -238,6 +238,32 @@ static void trees_find_a_threshold(void **state)
     dlt_trees_clear(&mean);
 }
 
+/* Two kinds of rows that no input tells apart: the answer is their mean by weight, (3 x 1 + 1 x 0)
+ * / 4, and that of their numbers where they have none. */
+static void trees_answer_with_the_mean_by_weight(void **state)
+{
+    enum { ROWS = 400 };
+    int16_t x[ROWS], probe = 0;
+    float y[ROWS], weight[ROWS];
+    struct dlt_trees trees, mean;
+
+    (void)state;
+    for (int r = 0; r < ROWS; r++) {
+        x[r] = (int16_t)(r / 2);
+        y[r] = (float)(r % 2);
+        weight[r] = r % 2 ? 3 : 1;
+    }
+    for (int weighted = 0; weighted < 2; weighted++) {
+        assert_int_equal(
+            dlt_trees_train(&trees, x, y, weighted ? weight : NULL, ROWS, 1, &few_trees), 0);
+        assert_int_equal(dlt_trees_mean(&trees, 1, &mean), 0);
+        probe = ROWS / 4;
+        assert_near(dlt_trees_run(&mean, &probe), weighted ? 0.75 : 0.5, 0.05);
+        dlt_trees_clear(&trees);
+        dlt_trees_clear(&mean);
+    }
+}
+
 static void the_mean_of_forests_is_the_mean_of_their_outputs(void **state)
 {
     enum { ROWS = 400 };
@@ -344,6 +370,7 @@ int main(void)
         cmocka_unit_test(adamw_takes_the_steps_that_a_hand_computes),
         cmocka_unit_test(a_network_learns_a_smooth_function),
         cmocka_unit_test(trees_find_a_threshold),
+        cmocka_unit_test(trees_answer_with_the_mean_by_weight),
         cmocka_unit_test(the_mean_of_forests_is_the_mean_of_their_outputs),
         cmocka_unit_test(forged_trees_are_recognised),
         cmocka_unit_test(a_session_is_found_by_the_order_of_the_rows),
