@@ -326,6 +326,7 @@ static struct dlt_price other_precision(const struct dlt_price_query *q,
     for (int variant = 0; variant < DLT_DTYPES * DLT_MATHS; variant++) {
         struct dlt_record record = *asked;
         struct dlt_price price;
+        double plain;
 
         record.dtype = (enum dlt_dtype)(variant / DLT_MATHS);
         record.math = (enum dlt_math)(variant % DLT_MATHS);
@@ -334,11 +335,12 @@ static struct dlt_price other_precision(const struct dlt_price_query *q,
         price = own(q, &record);
         if (!dlt_price_known(&price))
             continue;
+        plain = price.seconds;
         if (isfinite(wanted)) {
             price =
                 dlt_price_widened(price, wanted / dlt_price_roofline(q, &record), sigma_precision);
-            if (may_transform(asked))
-                price.seconds = fmax(price.seconds, wanted);
+            if (may_transform(asked)) /* where the transform remains faster it is kept */
+                price.seconds = fmax(price.seconds, fmin(wanted, plain));
         }
         if (price.basis > DLT_BASIS_ADAPTED)
             price.basis = DLT_BASIS_ADAPTED;
