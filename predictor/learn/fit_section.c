@@ -7,6 +7,7 @@
 #include "learn/fit_section.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/known.h"
 #include "learn/drift.h"
@@ -31,28 +32,47 @@ static enum learner choose(enum dlt_method method, size_t rows)
     return rows < LEAST_ENSEMBLE ? LEARN_KERNEL : LEARN_ENSEMBLE;
 }
 
-/* Rows below a limit pay for so many trees of so many leaves. */
+/*
+ * What sections below a number of rows pay for: rounds 0 for no trees. Products, normalisations,
+ * softmax and elementwise operators have to fit together in the 256 KiB that a transformer may
+ * touch. Of many convolutions trees had a share only where rows kept aside chose one by chance.
+ */
 static const struct forest {
+    const char *kind; /* NULL: all others */
     size_t rows;
     int rounds, leaves;
-} forests[] = {{2500, 40, 31}, {10000, 80, 63}, {SIZE_MAX, 160, 31}};
+} forests[] = {
+    {"conv2d", 2500, 40, 31}, {"conv2d", 10000, 80, 63}, {"conv2d", SIZE_MAX, 0, 0},
+    {"dense", 2500, 40, 31},  {"dense", 10000, 40, 63},  {"dense", SIZE_MAX, 160, 31},
+    {"bmm", 2500, 40, 31},    {"bmm", SIZE_MAX, 40, 63}, {NULL, 2500, 40, 31},
+    {NULL, SIZE_MAX, 0, 0},
+};
+
+static const struct forest *forest_for(const struct dlt_rows *rows)
+{
+    const struct forest *f = forests;
+
+    while (rows->count >= f->rows ||
+           (f->kind && strcmp(f->kind, rows->row[0]->record.kind->name) != 0))
+        f++;
+    return f;
+}
 
 /* rows: all of the section, so that those without some and all learn alike. */
 static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_settings *s,
                                                       const struct dlt_rows *rows)
 {
-    /* Of many convolutions trees had a share only where rows kept aside chose one by chance. */
-    const size_t most_by_trees = 10000;
-    const struct forest *forest = forests;
+    const struct forest *forest = forest_for(rows);
     bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
-    bool without_trees =
-        s->method == DLT_METHOD_MLP || (convolution && rows->count >= most_by_trees);
+    bool without_trees = s->method == DLT_METHOD_MLP || forest->rounds == 0;
     struct dlt_ensemble_settings e = {.members = 4,
                                       .kept = convolution,
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
                                       .bags = without_trees ? 0 : 2,
+                                      .rounds = forest->rounds,
+                                      .leaves = forest->leaves,
                                       .share = -1,
                                       .student_epochs = many ? 40 : 60,
                                       .synthetic = 0.7,
@@ -60,10 +80,6 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                       .seed = s->seed,
                                       .stream = s->stream};
 
-    while (rows->count >= forest->rows)
-        forest++;
-    e.rounds = forest->rounds;
-    e.leaves = forest->leaves;
     return e;
 }
 
