@@ -34,12 +34,14 @@ int command_unknown(const char *command, const struct option *options, char *con
 {
     enum { MOST = 64 };
     const char *names[MOST], *nearest, *word = argv[optind - 1];
-    const bool is_long = strncmp(word, "--", 2) == 0;
+    const bool is_long = strncmp(word, "--", 2) == 0, with_value = strchr(word, '=') != NULL;
     char asked[64];
     size_t count = 0;
 
     for (; options->name; options++) {
-        if (is_long && optopt && options->val == optopt)
+        /* A letter out of a word of several is told while the word before it still stands here. */
+        if (is_long && optopt && options->val == optopt &&
+            with_value == (options->has_arg == no_argument))
             return command_usage(command, "--%s takes %s value", options->name,
                                  options->has_arg == no_argument ? "no" : "a");
         if (count < MOST)

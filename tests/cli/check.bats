@@ -113,6 +113,8 @@ JSON
     refuses 'dltime check: --batch takes a value' "$dltime" check lenet5 --batch
     refuses 'dltime models: --json takes no value' "$dltime" models --json=x
     refuses 'dltime devices: -x: unknown option' "$dltime" devices -xy
+    refuses 'dltime models: -j: unknown option' "$dltime" models --json -jx
+    refuses 'dltime models: --json takes no value' "$dltime" models --json=3
     refuses 'dltime advise: --cnf: unknown option; did you mean --conf?' "$dltime" advise --cnf x
     refuses 'dltime train: --output: its value is empty' "$dltime" train x.jsonl --output ''
     refuses 'dlbench run: --output: its value is empty' "$BUILD/dlbench" run --output ''
