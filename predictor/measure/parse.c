@@ -57,6 +57,15 @@ bool dlt_value_int64(struct json_object *value, int64_t *number)
     return true;
 }
 
+/* Larger than any count that a reader takes; it has then refused the number for that. */
+static bool is_huge(struct json_object *value)
+{
+    bool number =
+        json_object_is_type(value, json_type_int) || json_object_is_type(value, json_type_double);
+
+    return number && json_object_get_double(value) > INT32_MAX;
+}
+
 /* A value as its file has it, but for spaces; a string without its quotes. */
 static const char *shown(struct json_object *value)
 {
@@ -69,7 +78,10 @@ static const char *shown(struct json_object *value)
 static int fail_value(const char *name, const char *what, struct json_object *value,
                       struct dlt_error *error)
 {
-    return dlt_fail(error, "%s: has to be %s, not %.40s", name, what, shown(value));
+    const char *quote = json_object_is_type(value, json_type_string) ? "\"" : "";
+
+    return dlt_fail(error, "%s: has to be %s, not %s%.40s%s%s", name, what, quote, shown(value),
+                    quote, is_huge(value) ? ", which is too large" : "");
 }
 
 /* "NAME: "text" is not known; did you mean "nearest"?" or the list of names. */

@@ -148,6 +148,16 @@ static void a_row_that_is_wrong_is_told_by_file_line_and_field(void **state)
     expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
                      "\"median_ms\":-1}\n",
                      "median_ms: has to be a number of at least 0, not -1");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":1e300}\n",
+                     "median_ms: has to be a number of at least 0, not 1e300, which is too large");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":1,\"columns\":1,"
+                     "\"median_ms\":\"1\"}\n",
+                     "median_ms: has to be a number of at least 0, not \"1\"");
+    expect_row_error("{\"op\":\"softmax\",\"pass\":\"forward\",\"rows\":9223372036854775807,"
+                     "\"columns\":1,\"median_ms\":1}\n",
+                     "rows: has to be a whole number of at least 1, not 9223372036854775807, which "
+                     "is too large");
     expect_row_error(CONV("\"in_size\":[3,3,3],\"kernel\":1"),
                      "in_size: has to be a size or a list");
     expect_row_error(CONV("\"in_size\":3,\"kernel\":5"), "kernel 5 does not fit into 3");
