@@ -13,10 +13,12 @@
 
 static const double gib = 1073741824.0;
 
+static const char blanks[] = " \t";
+
 /* The value of batch= in a SPEC, which may have blanks around its words; NULL: there is none. */
 static const char *batch_of(const char *spec)
 {
-    static const char key[] = "batch", blanks[] = " \t";
+    static const char key[] = "batch";
 
     while ((spec = strchr(spec, ','))) {
         spec += 1 + strspn(spec + 1, blanks);
@@ -31,6 +33,14 @@ static const char *batch_of(const char *spec)
     return NULL;
 }
 
+/* The length of a text without the blanks at its end. */
+static size_t trimmed(const char *text, size_t length)
+{
+    while (length > 0 && strchr(blanks, text[length - 1]))
+        length--;
+    return length;
+}
+
 char *predict_range_take(const char *spec, struct predict_range *range, struct dlt_error *error)
 {
     const char *start = batch_of(spec);
@@ -41,7 +51,7 @@ char *predict_range_take(const char *spec, struct predict_range *range, struct d
     dlt_fail_memory(error);
     if (!start)
         return strdup(spec);
-    length = strcspn(start, ", \t");
+    length = trimmed(start, strcspn(start, ","));
     if (length >= sizeof text)
         return strdup(spec);
     memcpy(text, start, length);
@@ -49,8 +59,9 @@ char *predict_range_take(const char *spec, struct predict_range *range, struct d
     colon = strchr(text, ':');
     if (!colon)
         return strdup(spec);
-    *colon = '\0';
-    if (!dlt_text_to_int64(text, &range->low) || !dlt_text_to_int64(colon + 1, &range->high) ||
+    text[trimmed(text, (size_t)(colon - text))] = '\0';
+    colon += 1 + strspn(colon + 1, blanks);
+    if (!dlt_text_to_int64(text, &range->low) || !dlt_text_to_int64(colon, &range->high) ||
         range->low < 1 || range->high < range->low) {
         dlt_fail(error, "%s: batch: a range is LOW:HIGH, such as 8:512, not \"%.*s\"", spec,
                  (int)length, start);

@@ -79,7 +79,7 @@ predict() {
     jq -e '[.batches[].batch] == [8, 16, 32, 64, 100]' <<< "$output"
     jq -e '.batches[0].sample_ms > .batches[4].sample_ms and .largest_that_fits == 100' <<< "$output"
     jq -e '.model == "mlp" and .device == "Synthetic 1 TFLOP/s" and .devices == 1' <<< "$output"
-    predict 'mlp.json, batch = 8:16 ,epochs=2' --profile "$PROFILE"
+    predict 'mlp.json, batch = 8 : 16 ,epochs=2' --profile "$PROFILE"
     [[ ${lines[0]} == "mlp on 1 x Synthetic 1 TFLOP/s: "*" parameters, float32" ]]
     [ "$(awk '/^ +[0-9]/ { print $1 }' <<< "$output" | xargs)" = "8 16" ]
 }
@@ -101,7 +101,7 @@ predict() {
 }
 
 @test "a range that is none is refused with the form of one" {
-    for range in 8:4 8: :8 0:8 8:x; do
+    for range in 8:4 8: :8 0:8 8:x '8 x:9' '8: 9 9'; do
         run -1 "$DLTIME" predict "mlp.json,batch=$range" --profile "$PROFILE"
         [[ $output == *"mlp.json,batch=$range: batch: a range is LOW:HIGH, such as 8:512, not \"$range\""* ]]
     done
