@@ -161,7 +161,7 @@ static bool has_section(const struct dlt_profile_writer *writer, uint32_t entry,
     return false;
 }
 
-/* Sections of what only the others measured. */
+/* Sections of what only the others measured: once those that the device has itself are there. */
 static int adapt_rest(struct adapt *a)
 {
     for (uint32_t g = 0; g < a->corpus->group_count; g++)
@@ -196,8 +196,9 @@ static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
             result = 0;
     }
     if (result == 0 && !dlt_writer_profile(a->writer, &a->donors, error))
-        result = adapt_measured(a, row) || adapt_rest(a) ||
-                         dlt_train_sections(a->corpus, settings, is_own, a, a->writer)
+        result = adapt_measured(a, row) ||
+                         dlt_train_sections(a->corpus, settings, is_own, a, a->writer) ||
+                         adapt_rest(a)
                      ? -1
                      : 0;
     free(row);

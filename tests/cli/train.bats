@@ -51,6 +51,16 @@ rows() {
     [[ "$output" == *"RMSE ms"*"dense"*"measured"* ]]
 }
 
+@test "of an operator that was measured enough a device adapts nothing of the base's" {
+    rows base.jsonl 60 0
+    "$dltime" train base.jsonl --output base.dlp
+    rows own.jsonl 1600 0
+    sed -i '1s/Tesla V100-SXM2-16GB/Tesla T4/' own.jsonl
+    "$dltime" train own.jsonl --base base.dlp --method cost --output own.dlp
+    run "$dltime" devices --profile own.dlp --json
+    jq -e '[.devices[] | select(.name == "Tesla T4") | .ops[].op] == ["dense", "softmax"]' <<< "$output"
+}
+
 @test "the same seed gives the same bytes, whatever the threads; another does not" {
     rows few.jsonl 60 0
     export SOURCE_DATE_EPOCH=1700000000
