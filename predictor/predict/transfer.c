@@ -254,7 +254,7 @@ static double like_rows(const struct dlt_section *s, const struct dlt_numbers *t
     return dlt_section_kernel(s, input);
 }
 
-/* ln of what the section's line, shares and rows make of the mean. */
+/* ln of what the section's constant, shares and rows make of the mean. */
 static double correction_of(const struct dlt_section *s, const struct dlt_donated *donated,
                             const struct dlt_donation *donation, size_t count,
                             const struct dlt_record *record)
@@ -266,12 +266,12 @@ static double correction_of(const struct dlt_section *s, const struct dlt_donate
         for (size_t d = 0; d < count; d++)
             if (donation[d].entry == s->donor[i].entry)
                 sum += s->donor[i].share * (donation[d].ln_seconds - donated->ln_seconds);
-    if (s->model.columns == 0)
+    if (s->model.columns > 0)
+        sum += s->coefficient[0];
+    if (s->model.points == 0)
         return sum;
     dlt_transfer_terms(s, donated, record, &terms);
-    for (size_t i = 0; i < terms.count && i < s->model.columns; i++)
-        sum += s->coefficient[i] * terms.value[i];
-    return sum + (s->model.points ? like_rows(s, &terms) : 0);
+    return sum + like_rows(s, &terms);
 }
 
 void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file_entry *entry,

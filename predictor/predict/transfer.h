@@ -8,10 +8,10 @@
  * cache and on-chip traffic, which goes with the multiprocessors. The logarithms are then averaged
  * with weights that fall with the distance between the architectures.
  *
- * A few measurements of the device add a line in the terms of dlt_transfer_terms (as learned today,
- * its constant alone), move the donors' shares, and say what rows like them are missed by:
- * ln time = mean + sum share_d (ln time_d - mean) + sum coefficient x term
- *         + sum weight_r kernel(distance of the terms to row r's).
+ * A few measurements of the device add a constant, move the donors' shares, and say what rows like
+ * them are missed by:
+ * ln time = mean + sum share_d (ln time_d - mean) + constant
+ *         + sum weight_r kernel(distance of dlt_transfer_terms to row r's).
  */
 #ifndef DLT_PREDICT_TRANSFER_H
 #define DLT_PREDICT_TRANSFER_H
@@ -59,8 +59,8 @@ size_t dlt_donations(const struct dlt_transfer *transfer, const struct dlt_recor
                      struct dlt_donation donation[DLT_DONORS]);
 struct dlt_donated dlt_donated_of(const struct dlt_donation *donation, size_t count);
 
-/* Terms of the line: where the time goes, the size, and the record's coordinates as the section
- * standardises them (clipped to 3). The first is 1. */
+/* Where rows lie to the kernel: where the time goes, the size, and the record's coordinates as the section
+ * standardises them (clipped to 3). The first is 1, and tells nothing. */
 void dlt_transfer_terms(const struct dlt_section *section, const struct dlt_donated *donated,
                         const struct dlt_record *record, struct dlt_numbers *terms);
 
