@@ -59,8 +59,8 @@ size_t dlt_donations(const struct dlt_transfer *transfer, const struct dlt_recor
                      struct dlt_donation donation[DLT_DONORS]);
 struct dlt_donated dlt_donated_of(const struct dlt_donation *donation, size_t count);
 
-/* Where rows lie to the kernel: where the time goes, the size, and the record's coordinates as the section
- * standardises them (clipped to 3). The first is 1, and tells nothing. */
+/* Where a row lies to the kernel: where its time goes, its size, and the record's coordinates as
+ * the section standardises them (clipped to 3). The first term is 1. */
 void dlt_transfer_terms(const struct dlt_section *section, const struct dlt_donated *donated,
                         const struct dlt_record *record, struct dlt_numbers *terms);
 
