@@ -3,9 +3,10 @@
  *
  *     header | entries | sections' index | step parameters | sources | sections
  *
- * Rule, from the first release on: whoever changes any of these structs, or what a field or a feature
- * means, raises DLT_PROFILE_VERSION (or DLT_FEATURE_SET), so that another version's file is called
- * that and not damaged. Sizes of structs are in the header as well, and catch a change that forgot.
+ * Rule, from the first release on: whoever changes any of these structs, or what a field or a
+ * feature means, raises DLT_PROFILE_VERSION (or DLT_FEATURE_SET), so that another version's file is
+ * called that and not damaged. Sizes of structs are in the header as well, and catch a change that
+ * forgot.
  *
  * Everything before the sections is the directory, guarded by one checksum; each section has its
  * own, verified when the section is first used. Little-endian, fixed width, offsets from the start
