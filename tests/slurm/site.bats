@@ -277,6 +277,8 @@ END
     run -2 "$site" gather --quick --full 3m
     run -2 "$site" gather cpu1
     [[ $output == *'unexpected "cpu1"'* ]]
+    run -2 "$site" gather --dry-run
+    [[ $output == *"--dry-run is not for gather"* ]]
     run -1 "$site" gather --partitions cpu1,nope
     [[ $output == *"there is no partition nope; there are: "*cpu2* ]]
     run -1 "$site" install --folder nothing
