@@ -136,7 +136,13 @@ char *dlt_text_from_double(char buffer[32], double value, int digits)
 
 enum { NEAREST_LENGTH = 64 };
 
-/* Levenshtein distance with neighbours swapped counted as one (Damerau's restricted form). */
+static bool alike(char a, char b)
+{
+    return dlt_text_lower(a) == dlt_text_lower(b);
+}
+
+/* Levenshtein distance with neighbours swapped counted as one (Damerau's restricted form), capitals
+ * or not. */
 static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 {
     size_t rows[3][NEAREST_LENGTH + 1];
@@ -149,13 +155,13 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 
         here[0] = i;
         for (size_t j = 1; j <= nb; j++) {
-            size_t best = above[j - 1] + (a[i - 1] != b[j - 1]);
+            size_t best = above[j - 1] + !alike(a[i - 1], b[j - 1]);
 
             if (above[j] + 1 < best)
                 best = above[j] + 1;
             if (here[j - 1] + 1 < best)
                 best = here[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+            if (i > 1 && j > 1 && alike(a[i - 1], b[j - 2]) && alike(a[i - 2], b[j - 1]) &&
                 before[j - 2] + 1 < best)
                 best = before[j - 2] + 1;
             here[j] = best;
@@ -193,7 +199,8 @@ const char *dlt_text_nearest(const char *text, const char *const *names, size_t 
         } else if (length > other && other >= 3 && strncmp(text, names[i], other) == 0) {
             edits = 1;
         }
-        if (edits * 3 <= longer && (!nearest || edits < least)) {
+        if (edits * 3 <= longer &&
+            (!nearest || edits < least || (edits == least && other < strlen(nearest)))) {
             nearest = names[i];
             least = edits;
         }

@@ -147,12 +147,22 @@ static int fail_unknown(const char *name, struct dlt_error *error)
     return dlt_fail(error, "%s: unknown training key; dltime-model(5) lists them", name);
 }
 
+/* Other tools' short names of precisions, which are near to none of ours. */
+static const struct {
+    const char *said, *meant;
+} short_names[] = {
+    {"fp32", "float32"}, {"fp16", "float16"}, {"half", "float16"}, {"bf16", "bfloat16"}};
+enum { SHORT_NAMES = sizeof short_names / sizeof *short_names };
+
 static int fail_name(const struct key *key, const char *value, struct dlt_error *error)
 {
     const char *nearest = dlt_text_nearest(value, key->names, key->name_count);
     char all[256] = "";
     size_t used = 0;
 
+    for (size_t i = 0; key->names == dlt_precision_names && i < SHORT_NAMES; i++)
+        if (dlt_text_same(value, short_names[i].said))
+            nearest = short_names[i].meant;
     if (nearest)
         return dlt_fail(error, "%s: \"%s\" is not known; did you mean \"%s\"?", key->name, value,
                         nearest);

@@ -118,12 +118,19 @@ static void counts_and_sizes_have_three_digits_and_a_unit(void **state)
 static void the_nearest_name_is_offered_only_when_it_is_near(void **state)
 {
     static const char *const names[] = {"kernel_size", "stride", "padding", "dilation", "groups"};
+    static const char *const networks[] = {"bert_large_encoder", "bert_base"};
+    static const char *const optimizers[] = {"adam", "adamw"};
 
     (void)state;
     assert_string_equal(dlt_text_nearest("strid", names, 5), "stride");
     assert_string_equal(dlt_text_nearest("kernal_size", names, 5), "kernel_size");
     assert_string_equal(dlt_text_nearest("kernel", names, 5), "kernel_size");
     assert_string_equal(dlt_text_nearest("pading", names, 5), "padding");
+    assert_string_equal(dlt_text_nearest("STRIDE", names, 5), "stride");
+    /* Of several that begin so the shortest; what differs in a capital alone before a part of it.
+     */
+    assert_string_equal(dlt_text_nearest("bert", networks, 2), "bert_base");
+    assert_string_equal(dlt_text_nearest("adamW", optimizers, 2), "adamw");
     assert_null(dlt_text_nearest("colour", names, 5));
     assert_null(dlt_text_nearest("", names, 5));
 }
