@@ -207,6 +207,21 @@ static size_t select_cases(const struct candidates *candidates, size_t entry,
     return selected;
 }
 
+/* What a base says of every device is not given up for fewer networks. */
+static bool is_known_better(const struct dlt_profile_writer *writer, size_t entry,
+                            enum dlt_framework framework,
+                            const struct dlt_step_parameters *parameters)
+{
+    for (size_t i = 0; i < writer->step_count; i++) {
+        const struct dlt_file_step *known = &writer->step[i];
+
+        if (known->entry == entry && known->framework == (uint32_t)framework)
+            return writer->entry[entry].general &&
+                   known->parameters.networks > parameters->networks;
+    }
+    return false;
+}
+
 static int fit_entries(const struct candidates *candidates, const struct dlt_profile *profile,
                        struct dlt_profile_writer *writer, struct dlt_error *error)
 {
@@ -225,7 +240,8 @@ static int fit_entries(const struct candidates *candidates, const struct dlt_pro
                 continue;
             dlt_learn_steps(s.cases, selected, (enum dlt_framework)f,
                             dlt_profile_threads(profile, e) > 0, &parameters);
-            if (dlt_profile_writer_step(writer, e, (enum dlt_framework)f, &parameters))
+            if (!is_known_better(writer, e, (enum dlt_framework)f, &parameters) &&
+                dlt_profile_writer_step(writer, e, (enum dlt_framework)f, &parameters))
                 result = dlt_fail_memory(error);
         }
     }
