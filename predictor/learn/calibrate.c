@@ -166,8 +166,7 @@ static double quantile_with(const struct dlt_build *b, const struct dlt_held_out
     return weighted_quantile(scratch, found, 0.9);
 }
 
-/* Passes have tails of their own: what covers 90 % of forward rows may cover 84 % of steps. The
- * line's term of the pass makes them even. */
+/* Passes have tails of their own (NOTES.md, Ranges); the line's term of the pass makes them even. */
 static void level_passes(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
                          const double *size, struct weighted *scratch)
 {
@@ -230,8 +229,8 @@ static void limit(struct dlt_build *b, const struct dlt_held_out *h, size_t coun
     b->model.sigma_high = middle * 6;
 }
 
-/* The quantile of 90 % of rows as they count, or of rows as they were drawn where that is more:
- * with weights alone two GPUs of six had 88.5 % of their rows inside. Sorts. */
+/* The quantile of 90 % of rows as they count, or of rows as they were drawn where that is more
+ * (NOTES.md, Ranges). Sorts. */
 static double safe_quantile(struct weighted *scaled, size_t count)
 {
     double by_weight = weighted_quantile(scaled, count, 0.9);
