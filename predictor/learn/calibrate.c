@@ -166,7 +166,7 @@ static double quantile_with(const struct dlt_build *b, const struct dlt_held_out
     return weighted_quantile(scratch, found, 0.9);
 }
 
-/* Passes have tails of their own (NOTES.md, Ranges); the line's term of the pass makes them even. */
+/* Passes have tails of their own (NOTES.md, Ranges); the line's term of the pass evens them. */
 static void level_passes(struct dlt_build *b, const struct dlt_held_out *h, size_t count,
                          const double *size, struct weighted *scratch)
 {
