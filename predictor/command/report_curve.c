@@ -193,11 +193,11 @@ int report_curve_make(const char *path, struct report_curve *curve, struct dlt_e
 {
     struct dlt_corpus corpus = {0};
     struct part part = {.corpus = &corpus, .curve = curve};
-    size_t dropped;
+    struct dlt_repeats repeats;
     int result = dlt_corpus_add(&corpus, path, error);
 
     curve->path = path;
-    if (result == 0 && dlt_corpus_unique(&corpus, &dropped))
+    if (result == 0 && dlt_corpus_unique(&corpus, &repeats))
         result = dlt_fail_memory(error);
     if (result == 0 && corpus.row_count < 2 * FIRST_ROWS)
         result = dlt_fail(error,

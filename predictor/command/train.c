@@ -298,18 +298,47 @@ static int learn(const struct options *o, const struct dlt_corpus *corpus,
     return result;
 }
 
-/* Measurements that stand in several files, such as a plain and a compressed copy. */
-static int drop_repeated(struct dlt_corpus *corpus, struct dlt_error *error)
-{
-    size_t dropped;
+enum { STRAYS_NAMED = 5 };
 
-    if (dlt_corpus_unique(corpus, &dropped))
+struct strays {
+    const struct dlt_corpus *corpus;
+    size_t count;
+};
+
+static void name_stray(void *context, const struct dlt_row *row, bool took_long)
+{
+    struct strays *strays = context;
+
+    if (strays->count++ >= STRAYS_NAMED)
+        return;
+    fprintf(stderr,
+            "dltime train: %s: line %u: a %s of %g ms is %s what nine tenths of the others allow "
+            "for its size; it was not used: mend or remove it\n",
+            strays->corpus->source[row->source].path, row->line, row->record.kind->name,
+            1e3 * row->seconds, took_long ? "more than 30 times" : "less than a thirtieth of");
+}
+
+/* What is no evidence of its own: repeats, such as a plain and a compressed copy, and strays. */
+static int drop_rows(struct dlt_corpus *corpus, struct dlt_error *error)
+{
+    struct strays strays = {.corpus = corpus};
+    struct dlt_repeats repeats;
+
+    if (dlt_corpus_unique(corpus, &repeats) || dlt_corpus_drop_strays(corpus, name_stray, &strays))
         return dlt_fail_memory(error);
-    if (dropped)
+    if (strays.count > STRAYS_NAMED)
+        fprintf(stderr, "dltime train: not used for the same reason: %zu more\n",
+                strays.count - STRAYS_NAMED);
+    if (repeats.same)
         fprintf(stderr,
                 "dltime train: %zu rows repeat the configuration and the time of another and were "
                 "not used\n",
-                dropped);
+                repeats.same);
+    if (repeats.again)
+        fprintf(stderr,
+                "dltime train: rows that measure a configuration again: %zu; each configuration "
+                "counts once, with the median of its times\n",
+                repeats.again);
     return 0;
 }
 
@@ -334,7 +363,7 @@ static int run(struct options *o)
     }
     warn_sampled(&corpus);
     if (status == COMMAND_DONE &&
-        (drop_repeated(&corpus, &error) || learn(o, &corpus, &writer, &error)))
+        (drop_rows(&corpus, &error) || learn(o, &corpus, &writer, &error)))
         status = command_fail("train", &error);
     if (status == COMMAND_DONE &&
         (dlt_devices_load_installed(&error) || dlt_learn_runs(&corpus, &writer, &report, &error) ||

@@ -99,7 +99,7 @@ static int make_room(struct dlt_corpus *c, struct dlt_corpus_section *s, struct 
 }
 
 static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
-                   const struct dlt_measure_header *header)
+                   const struct dlt_measure_header *header, size_t line)
 {
     size_t group = find_group(c, header, m->record.threads), section;
     struct dlt_row *row;
@@ -116,7 +116,9 @@ static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
                                 .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,
                                 .group = (uint32_t)group,
                                 .disturbed = m->disturbed,
-                                .place = c->placed++};
+                                .place = c->placed++,
+                                .source = (uint32_t)(c->source_count - 1),
+                                .line = line < UINT32_MAX ? (uint32_t)line : UINT32_MAX};
     return 0;
 }
 
@@ -173,8 +175,9 @@ static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
         } else if (measurement.median_s > 0) {
             source->rows++;
             source->disturbed += measurement.disturbed;
-            failed = source->header.table ? add_looked_up(c, &measurement) != 0
-                                          : add_row(c, &measurement, &source->header) != 0;
+            failed = source->header.table
+                         ? add_looked_up(c, &measurement) != 0
+                         : add_row(c, &measurement, &source->header, dlt_measure_line(reader)) != 0;
         }
         if (failed)
             return dlt_fail_memory(error);
@@ -225,6 +228,22 @@ int dlt_corpus_add(struct dlt_corpus *c, const char *path, struct dlt_error *err
         result = read_rows(c, reader, source, error) || digest_file(source, error) ? -1 : 0;
     dlt_measure_close(reader);
     return result;
+}
+
+void dlt_corpus_drop(struct dlt_corpus *c, const bool *gone)
+{
+    size_t kept = 0;
+
+    for (size_t r = 0; r < c->row_count; r++) {
+        if (!gone[r]) {
+            c->row[kept++] = c->row[r];
+            continue;
+        }
+        c->group[c->row[r].group].rows--;
+        for (size_t s = 0; s < c->section_count; s++)
+            c->section[s].read -= is_of(&c->section[s], &c->row[r]);
+    }
+    c->row_count = kept;
 }
 
 void dlt_corpus_clear(struct dlt_corpus *c)

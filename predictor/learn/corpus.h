@@ -27,7 +27,7 @@ struct dlt_corpus_section {
     const struct dlt_record_kind *kind;
     enum dlt_dtype dtype;
     enum dlt_math math;
-    size_t read;
+    size_t read; /* those dropped apart */
     struct dlt_random random;
     uint32_t *row; /* where those kept are; NULL before there are more than that */
 };
@@ -37,7 +37,9 @@ struct dlt_row {
     double seconds; /* median; of a disturbed row the least, which a burst of other work spares */
     uint32_t group;
     bool disturbed;
-    uint64_t place; /* in the files */
+    uint64_t place;  /* in the files */
+    uint32_t source; /* the file it came from */
+    uint32_t line;   /* in that file, from 1 */
 };
 
 struct dlt_corpus_run {
@@ -83,10 +85,28 @@ struct dlt_corpus {
  * most_rows are as likely each; below, nothing is random. Memory is bounded by them, runs apart. On
  * failure the corpus keeps what it had; destroy it. */
 int dlt_corpus_add(struct dlt_corpus *corpus, const char *path, struct dlt_error *error);
-/* Keeps one of the rows that agree in group, record and time: of those that stand in two files one
- * could be learned and the other held out, which makes the held-out error too small. dropped: how
- * many went. Returns 0, or -1 out of memory. */
-int dlt_corpus_unique(struct dlt_corpus *corpus, size_t *dropped);
+/* Rows that measured what another did: in the same time to the last digit (copies, most likely), or
+ * in another. */
+struct dlt_repeats {
+    size_t same, again;
+};
+
+/* Keeps one row of each configuration (group and record), with the median of its times, those of
+ * calm rows where there are such: a configuration that stands there twice could be learned and held
+ * out at once, which makes the held-out error too small, and fifty rows of one are no more than one
+ * to learn from. Returns 0, or -1 out of memory. */
+int dlt_corpus_unique(struct dlt_corpus *corpus, struct dlt_repeats *repeats);
+
+/* A row that was dropped; long: it took too long, else too little. */
+typedef void dlt_stray_found(void *context, const struct dlt_row *row, bool took_long);
+
+/* Drops rows whose time is at least 30 times what nine tenths of the section's others allow for
+ * their work, or at most a thirtieth: slips of a unit, a clock that was set. Sections of fewer than
+ * five rows are left as they are. Returns 0, or -1 out of memory. */
+int dlt_corpus_drop_strays(struct dlt_corpus *corpus, dlt_stray_found *found, void *context);
+
+/* Drops the rows that are marked, by their place in corpus->row, and counts them no longer. */
+void dlt_corpus_drop(struct dlt_corpus *corpus, const bool *gone);
 void dlt_corpus_clear(struct dlt_corpus *corpus);
 
 #endif

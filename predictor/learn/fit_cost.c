@@ -2,7 +2,8 @@
 /*
  * The cost model: time = sum of coefficient x column, coefficients >= 0, at relative error. Weights
  * 1 / time at first; then three times w = sqrt(min(1, 0.3 / |ln(L/t)|)) / L, which leaves rows that
- * the model cannot explain (another algorithm) less say.
+ * the model cannot explain (another algorithm) less say. The weight falls with the logarithm, and
+ * the error of a time too long rises faster: so no row counts as longer than ten times its cost.
  *
  * Where rows are few, many columns are not tied down. So a few made-up rows stand beside them, of
  * all sizes, timed by the rates that the device reaches and scaled as the measured rows are:
@@ -32,13 +33,14 @@ static bool is_plain(const char *name)
 }
 
 enum { PRIOR_RECORDS = 48, FEW_ROWS = 30 };
-static const double prior_rows = 20;
+static const double prior_rows = 20, most_off = 10;
 
 struct problem {
     double *column;   /* rows x count, each scaled */
     double *weighted; /* the same times the row's weight */
     double *weight, *time;
-    double *trust; /* of each row: 1, less for made-up ones */
+    double *target; /* the time, cut off at most_off times the cost */
+    double *trust;  /* of each row: 1, less for made-up ones */
     double *gram, *right, *solution;
     size_t rows, count;
     uint16_t position[DLT_COLUMNS_MAX]; /* among all columns */
@@ -52,6 +54,7 @@ static void problem_clear(struct problem *p)
     free(p->weighted);
     free(p->weight);
     free(p->time);
+    free(p->target);
     free(p->trust);
     free(p->gram);
     free(p->right);
@@ -119,7 +122,7 @@ static void add_row(struct problem *p, const struct dlt_record *record, double s
     dlt_columns(record, &c);
     for (size_t j = 0; j < p->count; j++)
         column[j] = c.value[p->position[j]] * p->scale[j];
-    p->time[p->rows] = seconds;
+    p->time[p->rows] = p->target[p->rows] = seconds;
     p->trust[p->rows++] = trust;
 }
 
@@ -133,12 +136,13 @@ static int problem_create(struct problem *p, const struct dlt_rows *rows, size_t
     p->weighted = malloc((room * p->count + 1) * sizeof *p->weighted);
     p->weight = malloc(room * sizeof *p->weight);
     p->time = malloc(room * sizeof *p->time);
+    p->target = malloc(room * sizeof *p->target);
     p->trust = malloc(room * sizeof *p->trust);
     p->gram = calloc(p->count * p->count + 1, sizeof *p->gram);
     p->right = calloc(p->count + 1, sizeof *p->right);
     p->solution = calloc(p->count + 1, sizeof *p->solution);
-    if (!p->column || !p->weighted || !p->weight || !p->time || !p->trust || !p->gram ||
-        !p->right || !p->solution)
+    if (!p->column || !p->weighted || !p->weight || !p->time || !p->target || !p->trust ||
+        !p->gram || !p->right || !p->solution)
         return -1;
     for (size_t r = 0; r < rows->count; r++)
         add_row(p, &rows->row[r]->record, rows->row[r]->seconds, 1);
@@ -201,7 +205,7 @@ static void normal_equations(struct problem *p, double *unit)
     }
     for (size_t r = 0; r < p->rows; r++)
         for (size_t j = 0; j < p->count; j++)
-            p->right[j] += p->weighted[r * p->count + j] * p->weight[r] * p->time[r] * unit[j];
+            p->right[j] += p->weighted[r * p->count + j] * p->weight[r] * p->target[r] * unit[j];
     for (size_t i = 0; i < p->count; i++)
         for (size_t j = i; j < p->count; j++) {
             double value =
@@ -275,6 +279,7 @@ int dlt_fit_cost(struct dlt_build *build, const struct dlt_rows *rows, struct dl
             double cost = cost_of_row(&p, r);
 
             p.weight[r] = p.trust[r] * sqrt(fmin(1, 0.3 / fabs(log(cost / p.time[r])))) / cost;
+            p.target[r] = fmin(p.time[r], most_off * cost);
         }
     }
     for (size_t j = 0; result == 0 && j < p.count; j++)

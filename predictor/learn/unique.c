@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Configurations that were measured more than once. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "learn/corpus.h"
 #include "predict/checksum.h"
 
@@ -19,53 +21,80 @@ static int by_hash(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-static bool same_row(const struct dlt_row *a, const struct dlt_row *b)
+static bool alike(const struct dlt_corpus *c, const struct print *a, const struct print *b)
 {
+    const struct dlt_row *x = &c->row[a->row], *y = &c->row[b->row];
+
     /* Readers clear a record before they fill it, padding too. */
-    return a->group == b->group && a->seconds == b->seconds &&
-           memcmp(&a->record, &b->record, sizeof a->record) == 0; /* NOLINT(bugprone-*,cert-*) */
+    return a->hash == b->hash && x->group == y->group &&
+           memcmp(&x->record, &y->record, sizeof x->record) == 0; /* NOLINT(bugprone-*,cert-*) */
 }
 
-/* Marks all but the first of equal rows; returns how many. */
-static size_t mark_repeated(const struct dlt_corpus *c, struct print *print, bool *repeated)
+/* Times of `count` rows, each once; of calm ones where there are such. Returns how many. */
+static size_t times_of(const struct dlt_corpus *c, const struct print *print, size_t count,
+                       double *seconds, bool *disturbed)
 {
-    size_t count = 0;
+    size_t used = 0, distinct = 0;
 
-    for (size_t r = 0; r < c->row_count; r++) {
-        const struct dlt_row *row = &c->row[r];
-        uint64_t hash = dlt_checksum(&row->record, sizeof row->record, row->group);
-
-        print[r] = (struct print){dlt_checksum(&row->seconds, sizeof row->seconds, hash), r};
-    }
-    qsort(print, c->row_count, sizeof *print, by_hash);
-    for (size_t r = 1; r < c->row_count; r++) {
-        repeated[print[r].row] = print[r].hash == print[r - 1].hash &&
-                                 same_row(&c->row[print[r].row], &c->row[print[r - 1].row]);
-        count += repeated[print[r].row];
-    }
-    return count;
+    *disturbed = true;
+    for (size_t i = 0; i < count; i++)
+        *disturbed &= c->row[print[i].row].disturbed;
+    for (size_t i = 0; i < count; i++)
+        if (*disturbed || !c->row[print[i].row].disturbed)
+            seconds[used++] = c->row[print[i].row].seconds;
+    dlt_sort_values(seconds, used);
+    for (size_t i = 0; i < used; i++)
+        if (i == 0 || seconds[i] > seconds[distinct - 1])
+            seconds[distinct++] = seconds[i];
+    return distinct;
 }
 
-int dlt_corpus_unique(struct dlt_corpus *c, size_t *dropped)
+/* Leaves one of `count` rows of a configuration; seconds: room for count. */
+static void merge(struct dlt_corpus *c, const struct print *print, size_t count, double *seconds,
+                  bool *gone, struct dlt_repeats *repeats)
+{
+    bool disturbed;
+    size_t distinct = times_of(c, print, count, seconds, &disturbed);
+
+    repeats->again += distinct - 1;
+    repeats->same += count - distinct;
+    c->row[print[0].row].seconds = dlt_median(seconds, distinct);
+    c->row[print[0].row].disturbed = disturbed;
+    for (size_t i = 1; i < count; i++)
+        gone[print[i].row] = true;
+}
+
+static void merge_all(struct dlt_corpus *c, struct print *print, double *seconds, bool *gone,
+                      struct dlt_repeats *repeats)
+{
+    size_t to;
+
+    for (size_t r = 0; r < c->row_count; r++)
+        print[r] = (struct print){
+            dlt_checksum(&c->row[r].record, sizeof c->row[r].record, c->row[r].group), r};
+    qsort(print, c->row_count, sizeof *print, by_hash);
+    for (size_t r = 0; r < c->row_count; r = to) {
+        to = r + 1;
+        while (to < c->row_count && alike(c, &print[r], &print[to]))
+            to++;
+        if (to - r > 1)
+            merge(c, print + r, to - r, seconds, gone, repeats);
+    }
+    dlt_corpus_drop(c, gone);
+}
+
+int dlt_corpus_unique(struct dlt_corpus *c, struct dlt_repeats *repeats)
 {
     struct print *print = calloc(c->row_count + 1, sizeof *print);
-    bool *repeated = calloc(c->row_count + 1, sizeof *repeated);
-    size_t kept = 0;
-    int result = -1;
+    double *seconds = calloc(c->row_count + 1, sizeof *seconds);
+    bool *gone = calloc(c->row_count + 1, sizeof *gone);
+    int result = print && seconds && gone ? 0 : -1;
 
-    *dropped = 0;
-    if (print && repeated) {
-        *dropped = mark_repeated(c, print, repeated);
-        for (size_t r = 0; r < c->row_count; r++) {
-            if (repeated[r])
-                c->group[c->row[r].group].rows--;
-            else
-                c->row[kept++] = c->row[r];
-        }
-        c->row_count = kept;
-        result = 0;
-    }
+    *repeats = (struct dlt_repeats){0};
+    if (result == 0)
+        merge_all(c, print, seconds, gone, repeats);
     free(print);
-    free(repeated);
+    free(seconds);
+    free(gone);
     return result;
 }

@@ -80,6 +80,8 @@ int dlt_measure_next(struct dlt_measure_reader *reader, struct dlt_measurement *
 /* A number of the row last read by its member's name, for columns that struct dlt_run has no field
  * for; NaN where the row has no such number. */
 double dlt_measure_number(const struct dlt_measure_reader *reader, const char *name);
+/* The number of the line last read, from 1. */
+size_t dlt_measure_line(const struct dlt_measure_reader *reader);
 bool dlt_measure_cut(const struct dlt_measure_reader *reader);
 /* Bytes (uncompressed) up to and with the newline of the last whole line read: where a plain file
  * that was cut can be cut off cleanly and continued. */

@@ -311,6 +311,11 @@ double dlt_measure_number(const struct dlt_measure_reader *reader, const char *n
     return json_object_get_double(value);
 }
 
+size_t dlt_measure_line(const struct dlt_measure_reader *reader)
+{
+    return reader->line;
+}
+
 bool dlt_measure_cut(const struct dlt_measure_reader *reader)
 {
     return reader->cut;

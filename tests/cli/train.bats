@@ -114,6 +114,29 @@ rows() {
     run ! grep -q dlp <(ls -A)
 }
 
+@test "a row of a day among thirty is named and spoils nothing; fifty rows of one layer are one" {
+    rows few.jsonl 30 0
+    rows new.jsonl 100 5000
+    sed -i '16s/"median_ms":[0-9.]*/"median_ms":86400000/' few.jsonl
+    run --separate-stderr "$dltime" train few.jsonl --output few.dlp
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"few.jsonl: line 16: a dense of 8.64e+07 ms is more than 30 times"* ]]
+    [ "$(grep -c "was not used" <<< "$stderr")" -eq 1 ]
+    "$dltime" evaluate --profile few.dlp new.jsonl --json >out.json
+    jq -e '.groups[] | select(.op == "dense") | .mape < 0.1 and .rmse_ms < 0.1' out.json
+    # Twenty times too long may be true, and has little to say.
+    rows few.jsonl 30 0
+    slow=$(sed -n 16p few.jsonl | jq -c '.median_ms *= 20')
+    sed -i "16s/.*/$slow/" few.jsonl
+    "$dltime" train few.jsonl --output few.dlp 2>/dev/null
+    "$dltime" evaluate --profile few.dlp new.jsonl --json >out.json
+    jq -e '.groups[] | select(.op == "dense") | .median_ape < 0.1' out.json
+    # The same layer fifty times, each in another time.
+    { head -1 new.jsonl; for i in {100..149}; do sed -n "2s/_ms\":[0-9.]*/_ms\":1.$i/p" new.jsonl; done; } >one.jsonl
+    run --separate-stderr "$dltime" train one.jsonl --output one.dlp
+    [[ "$stderr" == *"rows that measure a configuration again: 49;"*"nothing is learned from 1 row;"* ]]
+}
+
 @test "an operator with too few rows to learn from is named" {
     awk -v n=40 -f "$BATS_TEST_DIRNAME/../rows.awk" >many.jsonl
     # The header, the last three rows of one operator, and all of the other.

@@ -133,6 +133,108 @@ static void two_files_are_sampled_as_one(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/* A file of fully connected layers of one size: batch, time in ms, and whether other work ran. */
+static struct dlt_corpus read_layers(const char *const *rows, size_t count)
+{
+    FILE *file = fopen(path, "w");
+    struct dlt_corpus corpus = {.seed = 1};
+    struct dlt_error error;
+
+    assert_non_null(file);
+    fputs(header, file);
+    for (size_t i = 0; i < count; i++)
+        fprintf(file,
+                "{\"op\":\"dense\",\"pass\":\"forward\",\"in_features\":64,"
+                "\"out_features\":64,%s}\n",
+                rows[i]);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(dlt_corpus_add(&corpus, path, &error), 0);
+    return corpus;
+}
+
+/* Batch 8 thrice calmly, of which one is a copy, and once disturbed: the median of 3 and 5 ms.
+ * Batch 9 was disturbed both times: of 4 and 6. */
+static void a_configuration_counts_once_with_the_median_of_its_times(void **state)
+{
+    static const char *const rows[] = {
+        "\"batch\":8,\"median_ms\":5",
+        "\"batch\":9,\"median_ms\":4,\"disturbed\":true",
+        "\"batch\":8,\"median_ms\":3",
+        "\"batch\":8,\"median_ms\":3",
+        "\"batch\":8,\"median_ms\":70,\"disturbed\":true",
+        "\"batch\":9,\"median_ms\":6,\"disturbed\":true",
+    };
+    struct dlt_corpus corpus = read_layers(rows, sizeof rows / sizeof *rows);
+    struct dlt_repeats repeats;
+
+    (void)state;
+    assert_int_equal(dlt_corpus_unique(&corpus, &repeats), 0);
+    assert_int_equal(corpus.row_count, 2);
+    assert_near(corpus.row[0].seconds, 4e-3, 1e-12);
+    assert_false(corpus.row[0].disturbed);
+    assert_near(corpus.row[1].seconds, 5e-3, 1e-12);
+    assert_true(corpus.row[1].disturbed);
+    assert_int_equal(repeats.same + repeats.again, 4);
+    assert_int_equal(corpus.section[0].read, 2);
+    assert_int_equal(corpus.group[0].rows, 2);
+    dlt_corpus_clear(&corpus);
+}
+
+static void note_stray(void *context, const struct dlt_row *row, bool took_long)
+{
+    char **told = context, *before = *told;
+
+    assert_true(asprintf(told, "%s%u%s", before ? before : "", row->line, took_long ? "+" : "-") >
+                0);
+    free(before);
+}
+
+/* Batches 1 to 6 take 1 to 6 ms. Batch 7 takes a day, batch 8 a nanosecond: lines 8 and 9. Batch
+ * 100 has 100 times the work of batch 1 and 17 times that of batch 6: 900 ms are 9 times what the
+ * slowest allows, and may be the algorithm. */
+static void rows_that_no_other_allows_are_dropped_by_line(void **state)
+{
+    static const char *const rows[] = {
+        "\"batch\":1,\"median_ms\":1",        "\"batch\":2,\"median_ms\":2",
+        "\"batch\":3,\"median_ms\":3",        "\"batch\":4,\"median_ms\":4",
+        "\"batch\":5,\"median_ms\":5",        "\"batch\":6,\"median_ms\":6",
+        "\"batch\":7,\"median_ms\":86400000", "\"batch\":8,\"median_ms\":0.000001",
+        "\"batch\":100,\"median_ms\":900",    "\"batch\":9,\"median_ms\":9",
+        "\"batch\":10,\"median_ms\":10",      "\"batch\":11,\"median_ms\":11",
+        "\"batch\":12,\"median_ms\":12",      "\"batch\":13,\"median_ms\":13",
+        "\"batch\":14,\"median_ms\":14",      "\"batch\":15,\"median_ms\":15",
+        "\"batch\":16,\"median_ms\":16",      "\"batch\":17,\"median_ms\":17",
+        "\"batch\":18,\"median_ms\":18",      "\"batch\":19,\"median_ms\":19",
+        "\"batch\":20,\"median_ms\":20",
+    };
+    struct dlt_corpus corpus = read_layers(rows, sizeof rows / sizeof *rows);
+    char *told = NULL;
+
+    (void)state;
+    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
+    assert_string_equal(told, "8+9-");
+    assert_int_equal(corpus.row_count, 19);
+    assert_near(corpus.row[6].seconds, 0.9, 1e-12);
+    free(told);
+    dlt_corpus_clear(&corpus);
+}
+
+/* Of four rows two may be wrong as well as two right. */
+static void too_few_rows_do_not_outvote_one(void **state)
+{
+    static const char *const rows[] = {"\"batch\":1,\"median_ms\":1", "\"batch\":2,\"median_ms\":2",
+                                       "\"batch\":3,\"median_ms\":3",
+                                       "\"batch\":4,\"median_ms\":86400000"};
+    struct dlt_corpus corpus = read_layers(rows, sizeof rows / sizeof *rows);
+    char *told = NULL;
+
+    (void)state;
+    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
+    assert_null(told);
+    assert_int_equal(corpus.row_count, 4);
+    dlt_corpus_clear(&corpus);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +243,9 @@ int main(void)
         cmocka_unit_test(a_sample_keeps_the_order_and_repeats_itself_for_a_seed),
         cmocka_unit_test(every_row_is_as_likely_to_be_kept),
         cmocka_unit_test(two_files_are_sampled_as_one),
+        cmocka_unit_test(a_configuration_counts_once_with_the_median_of_its_times),
+        cmocka_unit_test(rows_that_no_other_allows_are_dropped_by_line),
+        cmocka_unit_test(too_few_rows_do_not_outvote_one),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -423,10 +423,11 @@ static int train(const void *path, double *answer, struct dlt_error *error)
     struct dlt_corpus corpus = {.seed = 1, .most_rows = 10};
     struct dlt_profile_writer writer = {0};
     void *bytes = NULL;
-    size_t size = 0, dropped;
+    struct dlt_repeats repeats;
+    size_t size = 0;
     int result = dlt_corpus_add(&corpus, path, error);
 
-    if (result == 0 && dlt_corpus_unique(&corpus, &dropped)) {
+    if (result == 0 && dlt_corpus_unique(&corpus, &repeats)) {
         snprintf(error->text, sizeof error->text, "no memory to compare rows");
         result = -1;
     }
