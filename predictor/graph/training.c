@@ -281,10 +281,10 @@ int dlt_training_apply(struct dlt_training *training, struct dlt_training_seen *
 {
     const struct key *row = find_key(key);
 
+    if (row && seen->keys >> (row - keys) & 1)
+        return dlt_fail(error, "%s: given twice; keep one of them", key);
     if (dlt_training_set(training, key, value, error))
         return -1;
-    if (seen->keys >> (row - keys) & 1)
-        return dlt_fail(error, "%s: given twice", key);
     seen->keys |= UINT64_C(1) << (row - keys);
     for (size_t i = 0; i < EXCLUSIVE; i++) {
         const char *one = exclusive[i].name[0], *other = exclusive[i].name[1];
