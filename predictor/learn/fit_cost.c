@@ -158,14 +158,22 @@ static double by_rates(const struct dlt_rates *rates, const struct dlt_record *r
     return work.flops / rates->flops_s + work.bytes / rates->bytes_s;
 }
 
-/* Median of what was measured beyond the floor over by_rates. ratio: room for one of each row. */
+/* Median of what was measured beyond the floor over by_rates, of rows whose work shows beside the
+ * floor; 1 where few do. ratio: room for one of each row. */
 static double usual_ratio(const struct dlt_rows *rows, double *ratio)
 {
-    for (size_t r = 0; r < rows->count; r++)
-        ratio[r] = fmax(rows->row[r]->seconds - rows->rates.floor_s, 0) /
-                   by_rates(&rows->rates, &rows->row[r]->record);
-    dlt_sort_values(ratio, rows->count);
-    return ratio[rows->count / 2];
+    const double shows = 0.3;
+    const size_t few = 3;
+    size_t count = 0;
+
+    for (size_t r = 0; r < rows->count; r++) {
+        double work_s = by_rates(&rows->rates, &rows->row[r]->record);
+
+        if (work_s > shows * rows->rates.floor_s)
+            ratio[count++] = fmax(rows->row[r]->seconds - rows->rates.floor_s, 0) / work_s;
+    }
+    dlt_sort_values(ratio, count);
+    return count < few ? 1 : ratio[count / 2];
 }
 
 static void add_prior(struct problem *p, const struct dlt_rows *rows, struct dlt_random *random)
@@ -245,6 +253,8 @@ static void describe(struct dlt_build *build, const struct dlt_rows *rows)
     build->model.floor_s = 0;
     for (size_t r = 0; r < rows->count; r++)
         least = fmin(least, rows->row[r]->seconds);
+    if (rows->rates.launch_s > 0)
+        least = fmin(least, rows->rates.launch_s);
     build->model.floor_s = DLT_FLOOR_SHARE * least;
     section.model.floor_s = build->model.floor_s;
     for (size_t r = 0; r < rows->count; r++) {

@@ -6,6 +6,7 @@
  */
 #include "learn/fit_section.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,9 @@ static int cross_validate(struct dlt_build *build, const struct dlt_rows *rows,
     return learn(build, rows, NULL, NULL, learner, s);
 }
 
+/* Spread of the log of what a single row says of other sizes: a guess. */
+static const double sigma_far_of_one = 0.8;
+
 /* A single row has nothing to be judged by: a wide guess. */
 static void guess_spread(struct dlt_build *build, struct dlt_accuracy *accuracy)
 {
@@ -180,7 +184,17 @@ static void guess_spread(struct dlt_build *build, struct dlt_accuracy *accuracy)
     build->model.sigma[0] = -0.7;
     build->model.sigma_low = 0.5;
     build->model.sigma_high = 0.5;
-    build->model.sigma_far = 0.8;
+    build->model.sigma_far = sigma_far_of_one;
+}
+
+/* What few rows say of sizes far from theirs is hardly more than what one says: the rows held out
+ * lie as near to the others as those to each other, and do not show it. */
+static void doubt_far(struct dlt_build *build, size_t rows)
+{
+    const double enough = 20;
+
+    build->model.sigma_far =
+        fmax(build->model.sigma_far, sigma_far_of_one * sqrt(fmin(1, enough / (double)rows)));
 }
 
 static const struct dlt_row **shuffled(const struct dlt_rows *rows,
@@ -280,6 +294,7 @@ static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
     }
     if (result == 0 && rows->count >= 2)
         result = dlt_calibrate(build, held_out, aside, accuracy);
+    doubt_far(build, rows->count);
     free(held_out);
     return result;
 }

@@ -29,9 +29,10 @@ struct dlt_build {
     struct dlt_file_donor donor[DLT_DONORS];
 };
 
-/* What a device was seen to reach, or its data sheet says with the usual losses; 0: unknown. */
+/* What a device was seen to reach, or its data sheet says with the usual losses; 0: unknown.
+ * floor_s: the shortest time seen, at most launch_s, the longest that a launch can take. */
 struct dlt_rates {
-    double flops_s, bytes_s, floor_s;
+    double flops_s, bytes_s, floor_s, launch_s;
 };
 
 /* Rows of one section: one operator, dtype and math on one device. */
