@@ -37,8 +37,13 @@ undefined() {
     undefined "$BUILD/spank_dltime.so" | grep -qx dlopen
 }
 
-@test "slurmd and slurmstepd under valgrind: no misuse of memory by the plugin" {
+need_valgrind() {
     command -v valgrind >/dev/null || skip "valgrind is not installed"
+    [[ -z ${SANITIZED:-} ]] || skip "valgrind and the sanitizers do not go together"
+}
+
+@test "slurmd and slurmstepd under valgrind: no misuse of memory by the plugin" {
+    need_valgrind
     local pid=$SLURM_DEV_ROOT/run/slurmd.v100-2.pid checked
     mkdir -m 777 grind
     kill "$(cat "$pid")"
@@ -76,7 +81,7 @@ slurmd_again() {
 }
 
 @test "a submission under valgrind shows no misuse of memory" {
-    command -v valgrind >/dev/null || skip "valgrind is not installed"
+    need_valgrind
     run valgrind -q --error-exitcode=99 sbatch --hold -p v100 --gres=gpu:1 "$long" : \
         -p a100 --gres=gpu:1 "$long" : -p p100 --gres=gpu:1 --wrap true
     [[ $output == *"time limit set to"* ]]
