@@ -112,7 +112,7 @@ static int take_option(int option, char *value, void *context)
         o->profile = value;
         return COMMAND_DONE;
     case DEVICE:
-        o->question.device = value;
+        o->question.device = o->view.device = value;
         return COMMAND_DONE;
     case DEVICES:
         return take_count("devices", value, 1000000, &o->question.devices);

@@ -7,9 +7,14 @@
 #include "predict/estimate.h"
 
 struct predict_view {
-    double quantile; /* also asked for; 0: not */
+    const char *device; /* as it was asked for; NULL: it was not */
+    double quantile;    /* also asked for; 0: not */
     bool ops, json;
 };
+
+/* Says in a line, where a name means several devices of the catalogue, which of them was taken.
+ * label: what the line begins with. */
+void predict_print_device(const char *label, const char *asked, const char *taken);
 
 /* Prints one estimate to stdout. profile: the file's name, for the record. */
 void predict_print(const struct dlt_estimate *estimate, const char *profile,

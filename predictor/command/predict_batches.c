@@ -201,6 +201,7 @@ static void print_table(const struct table *table)
     }
     if (table->largest > 0)
         printf("largest batch that fits: %.0f\n", table->largest);
+    predict_print_device("device: ", table->question->device, table->device);
     printf("profile: %s\n", dlt_profile_path(table->profile));
 }
 

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "command/predict.h"
+#include "device/catalogue.h"
 
 static const double listed_quantiles[] = {0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99};
 enum { LISTED = sizeof listed_quantiles / sizeof *listed_quantiles };
@@ -174,6 +175,25 @@ static void print_line(const char *what, double seconds, double low, double high
            format(to, high));
 }
 
+void predict_print_device(const char *label, const char *asked, const char *taken)
+{
+    const struct dlt_catalogue_entry *entry;
+    size_t others = 0;
+
+    for (size_t i = 0; asked && (entry = dlt_catalogue_at(i)) != NULL; i++) {
+        const char *name = entry->device.name;
+
+        if (strcmp(name, taken) == 0 || !dlt_device_matches(name, asked))
+            continue;
+        if (others++ == 0)
+            printf("%s%s was taken for %s; it could also be %s", label, asked, taken, name);
+        else
+            printf(", %s", name);
+    }
+    if (others)
+        putchar('\n');
+}
+
 static void print_screen(const struct dlt_estimate *e, const char *profile,
                          const struct predict_view *view)
 {
@@ -203,6 +223,7 @@ static void print_screen(const struct dlt_estimate *e, const char *profile,
     if (e->correction != 1)
         printf("  %-10s %13.2fx   by finished jobs of this network on this partition\n",
                "corrected", e->correction);
+    predict_print_device("  device     ", view->device, e->device.name);
     printf("  %-10s %s\n", "profile", profile);
     if (isnan(e->job_s))
         printf("  add epochs= and samples= (or steps=) for a job time\n");

@@ -79,6 +79,19 @@ tesla-v100-pcie-32gb.pytorch.dlp" ]
         .[0].high_ms / .[0].low_ms > .[1].high_ms / .[1].low_ms' h100.json v100.json
 }
 
+# NVIDIA sells three cards as H100: PCIe, SXM5 (whose driver says HBM3) and NVL.
+@test "of a name that several cards have the answer says which was taken, once" {
+    run -0 "$DLTIME" predict resnet50,batch=32 --device h100
+    [ "$(grep -c "h100 was taken for NVIDIA H100 PCIe; it could also be" <<< "$output")" -eq 1 ]
+    [[ $output == *"NVIDIA H100 80GB HBM3"* && $output == *"NVIDIA H100 NVL"* ]]
+    run -0 "$DLTIME" predict resnet50,batch=8:16 --device h100
+    [ "$(grep -c "h100 was taken for NVIDIA H100 PCIe; it could also be" <<< "$output")" -eq 1 ]
+    run -0 "$DLTIME" predict resnet50,batch=32 --device nvidia_h100_80gb_hbm3
+    [[ $output == *"NVIDIA H100 80GB HBM3"* && $output != *"was taken for"* ]]
+    run -0 "$DLTIME" predict resnet50,batch=32 --device t4
+    [[ $output != *"was taken for"* ]]
+}
+
 @test "a name that nothing goes by, and no device at all, are told" {
     run -1 --separate-stderr "$DLTIME" predict resnet18,batch=8 --device h1000
     [[ $stderr == *'no device goes by "h1000"'* ]]
