@@ -398,6 +398,7 @@ int dlt_lower(const struct dlt_graph *graph, const struct dlt_training *settings
         dlt_fail_memory(error);
         goto out;
     }
+    p->framework = settings->framework;
     dlt_lower_dtypes(graph, settings->precision, l.dtype);
     make_drafts(&l);
     status = fill_plan(&l, p, error);

@@ -32,7 +32,8 @@ struct dlt_plan {
     struct dlt_record update; /* kind optimizer_update, pass DLT_UPDATE; kind NULL: no optimizer */
     double update_kernels;
     double gradient_bytes; /* what an all-reduce moves per device and step */
-    int *cover;            /* what the units' covers point into */
+    enum dlt_framework framework;
+    int *cover; /* what the units' covers point into */
 };
 
 /*

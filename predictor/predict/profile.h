@@ -87,7 +87,7 @@ int dlt_profile_check(const struct dlt_profile *profile, struct dlt_error *error
 struct dlt_step_parameters {
     double device_factor;   /* time of all units on the device / sum of their prices */
     double backward_factor; /* the same of the backward pass, on top of device_factor */
-    double constant_s;      /* host time of each step beside its kernels */
+    double constant_s;      /* host time of each step beside its kernels; see dlt_step_constant */
     double dispatch_s;      /* host time per kernel */
     double corner;          /* how sharply the larger of device and host rules */
     double allocate_s;    /* per byte kept for backward, where every step allocates its memory anew

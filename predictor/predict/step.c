@@ -128,7 +128,9 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
 
     if (!prices)
         return dlt_fail_memory(error);
-    *sum = (struct dlt_step_sum){.host_computes = dlt_profile_threads(profile, target->entry) > 0};
+    *sum = (struct dlt_step_sum){.host_computes = dlt_profile_threads(profile, target->entry) > 0,
+                                 .by_parameters = plan->framework == DLT_TENSORFLOW,
+                                 .gradient_bytes = plan->gradient_bytes};
     for (size_t i = 0; i < plan->unit_count; i++) {
         const struct dlt_unit *u = &plan->unit[i];
 
@@ -184,6 +186,18 @@ static double combine(double device, double host, double corner, bool host_compu
     return larger * pow(1 + pow(smaller / larger, corner), 1 / corner);
 }
 
+static const double default_constant_s = 200e-6;
+
+double dlt_step_constant(const struct dlt_step_sum *sum, const struct dlt_step_parameters *p)
+{
+    const double vgg_bytes = 4 * 138357544.0;
+
+    if (!sum->by_parameters)
+        return p->constant_s;
+    return fmax(p->constant_s * sum->gradient_bytes / vgg_bytes,
+                fmin(p->constant_s, default_constant_s));
+}
+
 void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parameters *parameters,
                     struct dlt_step_times *times)
 {
@@ -191,8 +205,9 @@ void dlt_step_times(const struct dlt_step_sum *sum, const struct dlt_step_parame
     double forward = p->device_factor * sum->forward_s;
     double backward = p->device_factor * p->backward_factor * sum->backward_s;
     double update = p->device_factor * sum->update_s;
-    double forward_host = p->constant_s / 2 + p->dispatch_s * sum->forward_kernels;
-    double backward_host = p->constant_s / 2 + p->dispatch_s * sum->backward_kernels;
+    double constant_s = dlt_step_constant(sum, p);
+    double forward_host = constant_s / 2 + p->dispatch_s * sum->forward_kernels;
+    double backward_host = constant_s / 2 + p->dispatch_s * sum->backward_kernels;
     double update_host = p->dispatch_s * sum->update_kernels;
     bool adds = sum->host_computes;
 
@@ -212,12 +227,13 @@ double dlt_step_host_share(const struct dlt_step_sum *sum, const struct dlt_step
         p->device_factor * (sum->forward_s + p->backward_factor * sum->backward_s + sum->update_s);
     double dispatch =
         p->dispatch_s * (sum->forward_kernels + sum->backward_kernels + sum->update_kernels);
-    double host = p->constant_s + dispatch, corner = sum->host_computes ? 1 : p->corner;
+    double constant_s = dlt_step_constant(sum, p);
+    double host = constant_s + dispatch, corner = sum->host_computes ? 1 : p->corner;
 
     *sigma = 0;
     if (!(host > 0) || !(device + host > 0))
         return 0;
-    *sigma = hypot(DLT_SIGMA_DISPATCH * dispatch, DLT_SIGMA_CONSTANT * p->constant_s) / host;
+    *sigma = hypot(DLT_SIGMA_DISPATCH * dispatch, DLT_SIGMA_CONSTANT * constant_s) / host;
     return 1 / (1 + pow(device / host, corner));
 }
 
@@ -233,7 +249,7 @@ struct dlt_step_parameters dlt_step_defaults(enum dlt_framework framework, bool 
         .device_factor = 1,
         .backward_factor = 1,
         .corner = 4,
-        .constant_s = framework == DLT_FRAMEWORK_NONE ? 10e-6 : 200e-6,
+        .constant_s = framework == DLT_FRAMEWORK_NONE ? 10e-6 : default_constant_s,
         .dispatch_s = in_units ? 1e-7 : dispatch_s[framework],
         .bias_sigma = 0.08,
         .network_sigma = host_computes ? 0.12 : 0.09,

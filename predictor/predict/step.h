@@ -23,6 +23,8 @@ struct dlt_step_sum {
     double extrapolated;  /* share of the time */
     enum dlt_basis basis; /* what most of the time rests on */
     bool host_computes;   /* a CPU */
+    bool by_parameters;   /* the constant is as dlt_step_constant says, not the same for all */
+    double gradient_bytes;
 };
 
 /*
@@ -36,6 +38,17 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
 
 /* The pass that a unit's gradients need, one or both together; false: none. */
 bool dlt_step_backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass);
+
+/*
+ * Seconds of the host beside its kernels. A session of TensorFlow takes 40 ms more for VGG-16 than
+ * its layers do, and 0.14 to 0.28 ms in all for a small layer, forward or with its update (Justus
+ * et al. 2018, V100): no session costs 40 ms by itself. The seconds that parameters.constant_s
+ * holds are those of VGG-16's 138 million parameters, others' in proportion to their gradients'
+ * bytes, and no less than the default's. That it is the parameters is a guess, from one network: 40
+ * ms for 553 MB are what a bus of the third generation takes.
+ */
+double dlt_step_constant(const struct dlt_step_sum *sum,
+                         const struct dlt_step_parameters *parameters);
 
 /* Seconds. A step is micro_s + update_s: forward and backward of one micro-batch run through
  * without a stop in between; forward_s and backward_s are those passes alone. */
