@@ -46,35 +46,56 @@ static void known_parameters_come_back_from_exact_runs(void **state)
     assert_near(found.runs, CASES, 0);
 }
 
-/* VGG-16 with sgd on a V100 under TensorFlow, as Justus et al. 2018 timed it, and what its layers
- * take by themselves: what session.run takes beyond them adds to them, at batch 8 as well. */
+/*
+ * VGG-16 with sgd on a V100 under TensorFlow, as Justus et al. 2018 timed it. Its layers by hand:
+ * 15.47 GMACs an image (Simonyan and Zisserman 2015), 30.9 GFLOP forward and twice that backward,
+ * which at batch 64, where nothing else shows, is 17 TFLOP/s; and 138.4 million parameters, read,
+ * read and written by sgd at 0.5 TB/s. What session.run takes beyond them adds to them, at batch 8
+ * as well: 60 + 44 + 3 ms were timed as 105. Hidden behind each other they would take 69.
+ */
 static void what_a_session_takes_adds_to_the_device(void **state)
 {
     static const struct {
-        double forward_ms, backward_ms, seen_ms;
-    } vgg[] = {/* batches 1, 4, 16, 64; 8 */
-               {12.57, 9.26, 65.195},
-               {18.27, 22.41, 84.016},
-               {37.63, 71.21, 130.290},
-               {111.67, 237.39, 350.945},
-               {24.94, 39.30, 104.941}};
+        double batch, seen_ms;
+    } vgg[] = {{1, 65.195}, {4, 84.016}, {16, 130.290}, {64, 350.945}, {8, 104.941}};
+    const double forward_flops = 2 * 15.47e9, rate = 17e12, bandwidth = 0.5e12;
     enum { SEEN = 4, ALL = sizeof vgg / sizeof *vgg };
     struct dlt_step_case cases[ALL];
     struct dlt_step_parameters found;
 
     (void)state;
     for (int i = 0; i < ALL; i++) {
+        double forward_s = vgg[i].batch * forward_flops / rate;
+
         cases[i] = (struct dlt_step_case){.observed_s = 1e-3 * vgg[i].seen_ms};
-        cases[i].sum = (struct dlt_step_sum){.forward_s = 1e-3 * vgg[i].forward_ms,
-                                             .backward_s = 1e-3 * vgg[i].backward_ms,
-                                             .update_s = 3.3e-3,
+        cases[i].sum = (struct dlt_step_sum){.forward_s = forward_s,
+                                             .backward_s = 2 * forward_s,
+                                             .update_s = 3 * 4 * 138.4e6 / bandwidth,
                                              .forward_kernels = 40,
                                              .backward_kernels = 80,
                                              .update_kernels = 32};
     }
     dlt_learn_steps(cases, SEEN, DLT_TENSORFLOW, false, &found);
     assert_near(found.corner, 1.1, 0.1);
-    assert_near(dlt_step_case_time(&cases[SEEN], &found), 0.104941, 0.05 * 0.104941);
+    assert_near(dlt_step_case_time(&cases[SEEN], &found), 0.104941, 0.08 * 0.104941);
+}
+
+/* What was seen of VGG-16's 138,357,544 parameters goes with parameters: ResNet-50 has 25,557,032
+ * (torchvision's counts), 18.5 % of them. A session does not take nothing. */
+static void what_a_session_takes_goes_with_the_parameters(void **state)
+{
+    const struct dlt_step_parameters p = {.constant_s = 0.050};
+    struct dlt_step_sum sum = {.by_parameters = true};
+
+    (void)state;
+    sum.gradient_bytes = 4 * 138357544.0;
+    assert_near(dlt_step_constant(&sum, &p), 0.050, 1e-9);
+    sum.gradient_bytes = 4 * 25557032.0;
+    assert_near(dlt_step_constant(&sum, &p), 0.050 * 0.1847, 1e-5);
+    sum.gradient_bytes = 0;
+    assert_near(dlt_step_constant(&sum, &p), 200e-6, 1e-9);
+    sum.by_parameters = false;
+    assert_near(dlt_step_constant(&sum, &p), 0.050, 1e-9);
 }
 
 static void passes_timed_apart_tell_their_factors_and_what_allocating_costs(void **state)
@@ -230,6 +251,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_parameters_come_back_from_exact_runs),
         cmocka_unit_test(what_a_session_takes_adds_to_the_device),
+        cmocka_unit_test(what_a_session_takes_goes_with_the_parameters),
         cmocka_unit_test(passes_timed_apart_tell_their_factors_and_what_allocating_costs),
         cmocka_unit_test(a_slow_host_is_found_from_one_network),
         cmocka_unit_test(a_network_that_the_rest_contradicts_loses_its_vote),
