@@ -352,8 +352,97 @@ static void only_convolutions_that_were_measured_beat_the_peak(void **state)
     dlt_profile_destroy(profile);
 }
 
-/* Between two events around one call the device waits for the host, 0.7 of the shortest time here,
- * 8 us and more; where many calls follow each other it does not. */
+/* Layers of 3 x 3 in one type, at a time of each; the device's matrix units and half precision as
+ * its data sheet has them. */
+static struct dlt_profile *from_layers(enum dlt_dtype dtype, double peak_fp16, double peak_tf32,
+                                       double (*time)(const struct dlt_record *))
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    struct dlt_random random;
+
+    dlt_random_seed(&random, 44, 0);
+    add_group(&corpus, "GeForce on paper", 0);
+    corpus.group[0].device.peak_fp16 = peak_fp16;
+    corpus.group[0].device.peak_tf32 = peak_tf32;
+    add_rows(&corpus, &random, 300, draw_layer_of_3, DLT_FORWARD, 0, 0.01, time);
+    for (size_t r = 0; r < corpus.row_count; r++)
+        corpus.row[r].record.dtype = dtype;
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    dlt_corpus_clear(&corpus);
+    return profile;
+}
+
+/* A GeForce RTX 3090's matrix units do 35.6 TFLOP/s in tf32, its plain ones 35.6 in float32
+ * (NVIDIA, GA102 whitepaper, table 9): cuDNN goes on with Winograd's transform, 2.2 times what
+ * either could do directly. */
+static void a_transform_is_kept_where_matrix_units_are_no_faster(void **state)
+{
+    struct dlt_profile *profile = from_layers(DLT_FLOAT32, 2e13, 1e13, winograd_time);
+    struct dlt_record record = layer_of(3, 1);
+    double truth = winograd_time(&record);
+
+    (void)state;
+    record.math = DLT_TF32;
+    assert_near(price_of(profile, record, DLT_FORWARD).seconds, truth, 0.15 * truth);
+    dlt_profile_destroy(profile);
+}
+
+/* A P100 has no matrix units and does half precision at twice the rate of float32 (21.2 and 10.6
+ * TFLOP/s, NVIDIA, P100 whitepaper): by a transform or directly, a layer takes no less than half of
+ * its time in float32, and no more than that. */
+static void half_precision_without_matrix_units_gains_at_most_a_factor_of_two(void **state)
+{
+    struct dlt_profile *profile = from_layers(DLT_FLOAT32, 2e13, 0, winograd_time);
+    struct dlt_record record = layer_of(3, 1);
+    double truth = winograd_time(&record), half;
+
+    (void)state;
+    record.dtype = DLT_FLOAT16;
+    half = price_of(profile, record, DLT_FORWARD).seconds;
+    assert_true(half > 0.85 * truth / 2 && half < 1.15 * truth);
+    dlt_profile_destroy(profile);
+}
+
+/* Direct sums by matrix units, at 5e13 FLOP/s. */
+static double matrix_time(const struct dlt_record *record)
+{
+    struct dlt_work work;
+
+    dlt_record_work(record, &work);
+    return PAPER_LAUNCH + fmax(work.flops / 5e13, work.bytes / PAPER_BYTES);
+}
+
+/* Measured in half precision alone, by matrix units of 8e13 FLOP/s: in float32, at 1e13, a layer
+ * takes no less than in half precision, and with no transform at half the peak at the most 1.48
+ * ms: 32 x 128 x 128 x 28 x 28 x 9 MACs are 7.4 GFLOP. */
+static void float32_is_not_faster_than_what_was_measured_in_half(void **state)
+{
+    struct dlt_profile *profile = from_layers(DLT_FLOAT16, 8e13, 0, matrix_time);
+    struct dlt_record record = layer_of(3, 1);
+    double plain;
+
+    (void)state;
+    plain = price_of(profile, record, DLT_FORWARD).seconds;
+    record.dtype = DLT_FLOAT16;
+    assert_true(plain > price_of(profile, record, DLT_FORWARD).seconds);
+    assert_true(plain < 1.6e-3);
+    dlt_profile_destroy(profile);
+}
+
+/* Calls timed one by one between two events: the device waits 30 us for the host, and then moves
+ * its bytes. */
+static double waiting_time(const struct dlt_record *record)
+{
+    struct dlt_work work;
+
+    dlt_record_work(record, &work);
+    return 30e-6 + work.bytes / PAPER_BYTES;
+}
+
+/* Inside a network the host runs ahead, and 4096 x 1024 floats, read and written, take the 84 us of
+ * their bytes. Most of the wait is told, and no more than it. Where many calls follow each other
+ * none is. */
 static void what_the_device_waits_for_between_two_events_is_told(void **state)
 {
     static const enum dlt_timing timings[] = {DLT_EVENTS_SINGLE, DLT_EVENTS_BATCHED};
@@ -363,16 +452,24 @@ static void what_the_device_waits_for_between_two_events_is_told(void **state)
         struct dlt_corpus corpus = {0};
         struct dlt_random random;
         struct dlt_profile *profile;
+        struct dlt_record record;
         struct dlt_price price;
 
         dlt_random_seed(&random, 43, 0);
         add_group(&corpus, "Tesla V100-PCIE-32GB", 0);
         corpus.group[0].software.timing = timings[i];
-        add_rows(&corpus, &random, 200, draw_softmax, DLT_FORWARD, 0, 0, NULL);
+        add_rows(&corpus, &random, 200, draw_softmax, DLT_FORWARD, 0, 0, waiting_time);
         profile = learned(&corpus, DLT_METHOD_COST);
         dlt_corpus_clear(&corpus);
-        price = price_of(profile, draw_softmax(&random), DLT_FORWARD);
-        assert_near(price.clock_s, i ? 0 : 0.7 * 8.3e-6, i ? 0 : 0.3e-6);
+        record = draw_softmax(&random);
+        record.u.rowwise.rows = 4096;
+        record.u.rowwise.columns = 1024;
+        price = price_of(profile, record, DLT_FORWARD);
+        assert_near(price.seconds, 114e-6, 4e-6);
+        if (timings[i] == DLT_EVENTS_SINGLE)
+            assert_true(price.clock_s > 15e-6 && price.clock_s <= 30e-6);
+        else
+            assert_near(price.clock_s, 0, 0);
         dlt_profile_destroy(profile);
     }
 }
@@ -388,6 +485,9 @@ int main(void)
         cmocka_unit_test(an_operator_nobody_measured_costs_what_the_devices_rates_say),
         cmocka_unit_test(a_convolution_over_lines_costs_what_one_over_images_of_width_1_does),
         cmocka_unit_test(only_convolutions_that_were_measured_beat_the_peak),
+        cmocka_unit_test(a_transform_is_kept_where_matrix_units_are_no_faster),
+        cmocka_unit_test(half_precision_without_matrix_units_gains_at_most_a_factor_of_two),
+        cmocka_unit_test(float32_is_not_faster_than_what_was_measured_in_half),
         cmocka_unit_test(what_the_device_waits_for_between_two_events_is_told),
         cmocka_unit_test(threads_may_share_a_profile),
     };
