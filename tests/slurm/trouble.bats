@@ -135,19 +135,23 @@ stopped() { # SECONDS CONDITION...
 }
 
 @test "Slurm without slurm_opt_create_job_desc: its options are read one by one" {
-    # As in 20.11. Before the plugin, since dlsym is the C library's.
+    # As in 20.11. Before the plugin, since dlsym is the C library's; without that library's functions,
+    # which a sanitizer asks dlsym for.
     gcc -shared -fPIC -x c - -o old.so <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <string.h>
 void *dlsym(void *handle, const char *name)
 {
+    static const char lacks[] = "slurm_opt_create_job_desc";
     static void *(*real)(void *, const char *);
+    unsigned i = 0;
+    while (i < sizeof lacks && name[i] == lacks[i])
+        i++;
     if (!real)
         real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.34");
     if (!real)
         real = dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
-    return strcmp(name, "slurm_opt_create_job_desc") == 0 ? NULL : real(handle, name);
+    return i == sizeof lacks ? 0 : real(handle, name);
 }
 END
     local how expected
