@@ -49,12 +49,16 @@ char *dlt_table_time(char buffer[32], double seconds)
 
 char *dlt_table_range_time(char buffer[32], double seconds, bool hours)
 {
-    long long minutes;
+    long long whole, minutes;
 
-    if (!hours || !isfinite(seconds) || seconds < 0 || seconds >= 86400)
+    if (!isfinite(seconds) || seconds < 0 || seconds >= 86400 || (!hours && seconds < 59.5))
         return dlt_table_time(buffer, seconds);
+    whole = llround(seconds);
     minutes = llround(seconds / 60);
-    snprintf(buffer, 32, "%lld:%02lld", minutes / 60, minutes % 60);
+    if (hours)
+        snprintf(buffer, 32, "%lld:%02lld", minutes / 60, minutes % 60);
+    else
+        snprintf(buffer, 32, "%lld:%02lld:%02lld", whole / 3600, whole / 60 % 60, whole % 60);
     return buffer;
 }
 

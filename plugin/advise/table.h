@@ -18,7 +18,8 @@ void dlt_table_print(FILE *stream, const char *headline, const struct dlt_candid
 
 /* Times as the table has them. "1.24 s" below a minute, "9:12", "13:52:00", "1-08:31"; NaN "-". */
 char *dlt_table_time(char buffer[32], double seconds);
-/* The same without the seconds from an hour up; hours: even below one. "13:05", "1-06:40". */
+/* The same of a range, in which two numbers are always hours and minutes. hours: without seconds,
+ * as a job of an hour and more: "13:05", "0:52", "1-06:40"; else with them: "0:31:07". */
 char *dlt_table_range_time(char buffer[32], double seconds, bool hours);
 
 /* A device's name cut down to what tells it apart: "Tesla V100-SXM2-16GB" -> "V100 SXM2 16GB". */

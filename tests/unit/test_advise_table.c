@@ -165,7 +165,11 @@ static void times_take_the_form_that_fits_their_length(void **state)
         assert_string_equal(dlt_table_time(buffer, cases[i].seconds), cases[i].text);
     assert_string_equal(dlt_table_range_time(buffer, at(0, 13, 5, 0), true), "13:05");
     assert_string_equal(dlt_table_range_time(buffer, at(0, 0, 55, 0), true), "0:55");
-    assert_string_equal(dlt_table_range_time(buffer, at(0, 0, 55, 10), false), "55:10");
+    assert_string_equal(dlt_table_range_time(buffer, at(0, 0, 55, 10), false), "0:55:10");
+    /* Not to be taken for 31 hours, as 13:05 above is 13. */
+    assert_string_equal(dlt_table_range_time(buffer, at(0, 0, 31, 7), false), "0:31:07");
+    assert_string_equal(dlt_table_range_time(buffer, at(0, 1, 2, 3), false), "1:02:03");
+    assert_string_equal(dlt_table_range_time(buffer, 20.9, false), "20.9 s");
 }
 
 static void device_names_are_cut_to_what_tells_them_apart(void **state)
