@@ -448,10 +448,23 @@ static const struct {
     {"MatMul", find_dense},  {"InstanceNormalization", find_group_norm},
 };
 
+/* A cast that has become a part of the layer is not there to be read: what it casts is. */
+static void read_before_casts(const struct dlt_onnx_map *m, struct dlt_onnx_found *f)
+{
+    for (size_t i = 0; i < f->members; i++)
+        if (f->member[i] == made(m, f->fusion.x, f->member[i]->op)) {
+            f->fusion.x = without_casts(m, f->fusion.x);
+            return;
+        }
+}
+
 bool dlt_onnx_match(const struct dlt_onnx_map *m, const struct dlt_onnx_node *n, size_t rule,
                     struct dlt_onnx_found *f)
 {
-    return strcmp(rules[rule].op, n->op) == 0 && rules[rule].find(m, n, f) && f->fusion.x >= 0;
+    if (strcmp(rules[rule].op, n->op) != 0 || !rules[rule].find(m, n, f))
+        return false;
+    read_before_casts(m, f);
+    return f->fusion.x >= 0;
 }
 
 size_t dlt_onnx_rules(void)
