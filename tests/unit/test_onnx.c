@@ -597,6 +597,10 @@ static void what_becomes_a_shape_is_computed_as_the_standard_says(void **state)
         {"ReduceMin", "a", "keepdims=1", {{3, {4, 2, 3}}}, 1, {2}},
         {"Range", "a b c", "", {{1, {1}}, {1, {8}}, {1, {3}}}, 3, {1, 4, 7}},
         {"Shape", "x", "", {{0}}, 3, {2, 1, 1}},
+        {"Size", "x", "", {{0}}, 1, {2}},
+        {"Constant", "", "value_int=5", {{0}}, 1, {5}},
+        {"Constant", "", "value_ints=4,2", {{0}}, 2, {4, 2}},
+        {"ConstantOfShape", "a", "", {{1, {3}}}, 3, {0, 0, 0}},
         {"Slice", "a b c", "", {{4, {9, 8, 7, 6}}, {1, {1}}, {1, {3}}}, 2, {8, 7}},
     };
 
