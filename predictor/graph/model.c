@@ -135,12 +135,29 @@ static int find_other(const char *name, const char *folder, char path[PATH_MAX],
     return status;
 }
 
+/* What frameworks keep weights or programs in, which say a network only to them. */
+static bool is_of_a_framework(const char *spec)
+{
+    static const char *const suffixes[] = {".py", ".pt",          ".pth",  ".ckpt",
+                                           ".h5", ".safetensors", ".keras"};
+
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++)
+        if (ends_in(spec, suffixes[i]))
+            return true;
+    return false;
+}
+
 /* The file that a SPEC means. */
 static int find_file(const char *spec, const char *folder, char path[PATH_MAX],
                      struct dlt_error *error)
 {
     if (!*spec)
         return dlt_fail(error, "no model is named; write SPEC[,key=value]...");
+    if (is_of_a_framework(spec))
+        return dlt_fail(error,
+                        "%.80s: a network is read from JSON, ONNX or a Hugging Face config.json; a "
+                        "Python that has torch writes ONNX: dltime-torch-export FILE.py:CALLABLE",
+                        spec);
     if (is_file(spec)) {
         if (!dlt_text_copy(path, PATH_MAX, spec))
             return dlt_fail(error, "the name of the model's file is too long");

@@ -38,8 +38,11 @@ needs_torch() {
     mkdir without
     echo 'raise ImportError("none here")' >without/torch.py
     PYTHONPATH=$PWD/without run -1 --separate-stderr python3 "$run" lenet5 --output x
-    [[ $stderr == *"has no torch"* ]]
+    which=$(python3 -c 'import sys, platform; print(f"{sys.executable} (Python {platform.python_version()})")')
+    [ "$stderr" = "torch-run: $which has no torch; name one that has: PYTHON $run ..." ]
     [ ! -e x ]
+    PYTHONPATH=$PWD/without run -1 --separate-stderr python3 "${run%run}export" ./net.py:Net
+    [ "$stderr" = "torch-export: $which has no torch; name one that has: PYTHON ${run%run}export ..." ]
 }
 
 @test "a shipped network and a module of torch.nn give runs that dltime reads" {

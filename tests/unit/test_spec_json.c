@@ -338,6 +338,9 @@ static void a_spec_is_a_file_or_a_shipped_name(void **state)
         {"lenet5,epochs=4,epochs=nonsense", "lenet5: epochs: given twice; keep one of them"},
         {"./nosuch.json", "./nosuch.json: No such file or directory"},
         {"nosuch.json", "nosuch.json: No such file or directory"},
+        {"./net.pt,batch=3", "./net.pt: a network is read from JSON, ONNX or a Hugging Face "
+                             "config.json; a Python that has torch writes ONNX: "
+                             "dltime-torch-export FILE.py:CALLABLE"},
         {"/tmp", "/tmp: is a directory; name a file"},
         {"/dev/zero", "/dev/zero: is not a regular file"},
     };
