@@ -58,6 +58,7 @@ static void start(const struct adapt *a, const struct dlt_file_section *from,
                   struct dlt_build *build)
 {
     const double unknown_device = 0.4;
+    const double rows_told = 100; /* NOTES.md, Ranges */
     size_t index = (size_t)(from - a->donors->section);
     struct dlt_section section;
 
@@ -65,6 +66,11 @@ static void start(const struct adapt *a, const struct dlt_file_section *from,
     if (dlt_section_is_transfer(a->donors, index) &&
         dlt_profile_section(a->donors, index, &section)) {
         build->model = section.model;
+        for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
+            build->spread.slope[i] = section.model.sigma[i];
+            build->spread.rows[i] = rows_told;
+        }
+        build->spread.learned = true;
         return;
     }
     build->model.ratio = DLT_RATIO_TRANSFER;

@@ -93,6 +93,7 @@ void dlt_hold_out(const struct dlt_build *build, const struct dlt_rows *rows,
         double apart;
 
         h->seconds = rows->row[r]->seconds;
+        h->further = false;
         h->cost_s = dlt_section_cost(&section, record);
         h->ratio = dlt_section_ratio(&section, rows->device, record, h->cost_s, &apart);
         h->distance = dlt_section_distance(&section, record, &h->outside);
@@ -110,16 +111,16 @@ static double line(const struct dlt_build *b, const double terms[DLT_SIGMA_TERMS
 }
 
 /* Slope and curvature of sum(ln s + |residual| / s), ln s = sigma . terms, with slopes drawn
- * towards zero; right: the slope's negative. */
+ * towards those known before; right: the slope's negative. */
 static void slope_and_curvature(const struct dlt_build *b, const struct dlt_held_out *h,
                                 size_t count, const double *size, double *gram, double *right)
 {
-    const double ridge = 10; /* rows that say: no slope */
+    const struct dlt_spread_prior *prior = &b->spread;
 
     for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
-        right[i] = i ? -ridge * b->model.sigma[i] : 0;
+        right[i] = i ? prior->rows[i] * (prior->slope[i] - b->model.sigma[i]) : 0;
         for (int j = 0; j < DLT_SIGMA_TERMS; j++)
-            gram[i * DLT_SIGMA_TERMS + j] = i != j ? 0 : i ? ridge : 1e-9;
+            gram[i * DLT_SIGMA_TERMS + j] = i != j ? 0 : i ? prior->rows[i] : 1e-9;
     }
     for (size_t r = 0; r < count; r++) {
         double scaled = fmin(size[r] / line(b, h[r].terms), 1e6), weight = h[r].weight;
@@ -194,7 +195,7 @@ static void fit_line(struct dlt_build *b, const struct dlt_held_out *h, size_t c
         mean += h[r].weight * size[r] / (double)count;
     for (size_t i = 0; i < DLT_SIGMA_TERMS; i++) {
         all[i] = i;
-        b->model.sigma[i] = i ? 0 : log(mean);
+        b->model.sigma[i] = i ? b->spread.slope[i] : log(mean);
     }
     for (int s = 0; s < STEPS; s++) {
         double largest = most;
@@ -292,7 +293,7 @@ static void fit_sigma(struct dlt_build *b, struct dlt_held_out *h, size_t count,
                       double *scratch, struct weighted *scaled)
 {
     /* Few residuals say little about their spread: as Student's t does for a mean. */
-    double scale = sqrt(1 + 4 / (double)count);
+    double scale = b->spread.learned ? 1 : sqrt(1 + 4 / (double)count);
 
     fit_terms(b, h, count, size, scaled);
     limit(b, h, count, scratch);
@@ -307,8 +308,10 @@ static void fit_sigma(struct dlt_build *b, struct dlt_held_out *h, size_t count,
 static void score(const struct dlt_section *s, const struct dlt_held_out *h, size_t count,
                   double *scratch, struct dlt_accuracy *a)
 {
-    *a = (struct dlt_accuracy){.count = count};
-    for (size_t r = 0; r < count; r++) {
+    *a = (struct dlt_accuracy){0};
+    for (size_t r = 0; r < count; r++)
+        a->count += !h[r].further;
+    for (size_t r = 0, scored = 0; r < count; r++) {
         double apart = dlt_section_extrapolation(s, h[r].distance, h[r].outside);
         double off = residual(s, &h[r]), error = h[r].seconds * expm1(-off), sigma = 0;
 
@@ -316,14 +319,16 @@ static void score(const struct dlt_section *s, const struct dlt_held_out *h, siz
             sigma += s->model.sigma[i] * h[r].terms[i];
         sigma = fmin(fmax(exp(sigma), s->model.sigma_low), s->model.sigma_high);
         sigma = (1 - apart) * sigma + apart * s->model.sigma_far;
-        scratch[r] = fabs(expm1(-off));
-        a->rmse_s += error * error / (double)count;
-        a->mape += scratch[r] / (double)count;
-        a->coverage90 += (fabs(off) <= central90 * sigma) / (double)count;
-        a->mean_width += 2 * sinh(central90 * sigma) / (double)count;
+        if (h[r].further)
+            continue;
+        scratch[scored] = fabs(expm1(-off));
+        a->rmse_s += error * error / (double)a->count;
+        a->mape += scratch[scored++] / (double)a->count;
+        a->coverage90 += (fabs(off) <= central90 * sigma) / (double)a->count;
+        a->mean_width += 2 * sinh(central90 * sigma) / (double)a->count;
     }
     a->rmse_s = sqrt(a->rmse_s);
-    a->median_ape = conformal_quantile(scratch, count, 0.5);
+    a->median_ape = conformal_quantile(scratch, a->count, 0.5);
 }
 
 int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
@@ -341,7 +346,8 @@ int dlt_calibrate(struct dlt_build *b, struct dlt_held_out *h, size_t count,
     }
     for (size_t r = 0; r < count; r++)
         scratch[r] = h[r].distance;
-    b->model.near = fmax(conformal_quantile(scratch, count, 0.99), 0.1);
+    if (!b->spread.learned)
+        b->model.near = fmax(conformal_quantile(scratch, count, 0.99), 0.1);
     b->model.far = b->model.near + fmax(b->model.near, 1);
     for (size_t r = 0; r < count; r++)
         h[r].terms[DLT_SIGMA_DISTANCE] = fmin(h[r].distance / b->model.near, 1.5);

@@ -125,6 +125,7 @@ void dlt_transfer_hold_out(const struct dlt_build *build, const struct dlt_trans
     struct dlt_section section = dlt_build_section(build);
 
     *held_out = (struct dlt_held_out){.seconds = row->row->seconds,
+                                      .further = row->further,
                                       .cost_s = exp(row->all.ln_seconds),
                                       .ratio = correction,
                                       .distance = row->all.spread};
@@ -135,6 +136,7 @@ bool dlt_transfer_see(const struct dlt_transfer *transfer, const struct dlt_row 
                       struct dlt_transfer_row *seen)
 {
     seen->row = row;
+    seen->further = false;
     seen->count = dlt_donations(transfer, &row->record, seen->donation);
     seen->all = dlt_donated_of(seen->donation, seen->count);
     return seen->count > 0;
@@ -153,19 +155,60 @@ static void allow_for_few_devices(struct dlt_build *build, size_t devices)
     build->model.sigma_high = fmin(build->model.sigma_high * by, 1);
 }
 
+/* The answer without its nearest donors. */
+static struct dlt_transfer_row without_nearest(const struct dlt_transfer_row *row, size_t donors)
+{
+    struct dlt_transfer_row rest = *row;
+    double sum = 0;
+
+    for (; donors > 0; donors--) {
+        size_t nearest = 0;
+
+        for (size_t d = 1; d < rest.count; d++)
+            if (rest.donation[d].apart < rest.donation[nearest].apart)
+                nearest = d;
+        rest.donation[nearest] = rest.donation[--rest.count];
+    }
+    for (size_t d = 0; d < rest.count; d++)
+        sum += rest.donation[d].weight;
+    for (size_t d = 0; d < rest.count; d++)
+        rest.donation[d].weight = sum > 0 ? rest.donation[d].weight / sum : 1 / (double)rest.count;
+    rest.all = dlt_donated_of(rest.donation, rest.count);
+    rest.further = true;
+    return rest;
+}
+
+/*
+ * Rows as the devices other than their own answer them; then each once more without the nearest of
+ * those, as many as its turn says: how much wider a range has to be where all are far is not told
+ * by devices that have a near one. seen: room for two each. Returns how many.
+ */
+static size_t see_rows(const struct general *g, const struct dlt_build *build,
+                       const struct judge *judge, struct dlt_transfer_row *seen)
+{
+    size_t count = 0;
+
+    for (size_t r = 0; r < judge->count; r++) {
+        struct dlt_transfer transfer = transfer_of(g, &build->model, judge->row[r]);
+        const struct dlt_transfer_row *row = &seen[count];
+
+        count += dlt_transfer_see(&transfer, judge->row[r], &seen[count]);
+        if (row->count > 1)
+            seen[count++] = without_nearest(row, 1 + r % (row->count - 1));
+    }
+    return count;
+}
+
 static int calibrate(const struct general *g, struct dlt_build *build, const struct judge *judge,
                      size_t devices, struct dlt_accuracy *accuracy)
 {
-    struct dlt_transfer_row *seen = calloc(judge->count + 1, sizeof *seen);
-    struct dlt_held_out *held_out = calloc(judge->count + 1, sizeof *held_out);
+    struct dlt_transfer_row *seen = calloc(2 * judge->count + 1, sizeof *seen);
+    struct dlt_held_out *held_out = calloc(2 * judge->count + 1, sizeof *held_out);
     size_t count = 0;
     int result = -1;
 
-    for (size_t r = 0; seen && held_out && r < judge->count; r++) {
-        struct dlt_transfer transfer = transfer_of(g, &build->model, judge->row[r]);
-
-        count += dlt_transfer_see(&transfer, judge->row[r], &seen[count]);
-    }
+    if (seen && held_out)
+        count = see_rows(g, build, judge, seen);
     /* Where no donor knows the operator there is nothing to say. */
     if (seen && held_out && count == 0)
         result = 0;
@@ -173,6 +216,8 @@ static int calibrate(const struct general *g, struct dlt_build *build, const str
         describe(build, seen, count);
         for (size_t r = 0; r < count; r++)
             dlt_transfer_hold_out(build, &seen[r], 0, &held_out[r]);
+        /* Rows of one device err together, so that their number says little of this slope. */
+        build->spread.rows[DLT_SIGMA_APART] = (double)count / (double)devices;
         result = dlt_calibrate(build, held_out, count, accuracy);
         allow_for_few_devices(build, devices);
     }

@@ -34,6 +34,7 @@ struct dlt_transfer_row {
     struct dlt_donation donation[DLT_DONORS];
     struct dlt_donated all;
     size_t count; /* of donations; 0: nobody knows */
+    bool further; /* donors that answered too are left out */
 };
 
 /* The parts that both share. Returns whether some donor knows the row's operator. */

@@ -17,6 +17,8 @@ void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind
     build->model.signature = dlt_feature_signature(kind, SIZE_MAX);
     build->model.near = 1e6;
     build->model.far = 2e6;
+    for (int i = 0; i < DLT_SIGMA_TERMS; i++)
+        build->spread.rows[i] = 10;
 }
 
 void dlt_build_clear(struct dlt_build *build)

@@ -11,9 +11,17 @@
 #include "learn/random.h"
 #include "predict/section.h"
 
+/* What is known of the line of the spread (enum dlt_sigma_term) before rows tell: its slopes, and
+ * how many rows are as good as that. The constant has none. */
+struct dlt_spread_prior {
+    double slope[DLT_SIGMA_TERMS], rows[DLT_SIGMA_TERMS];
+    bool learned; /* from other devices, as model.near was: few rows then tell the scale alone */
+};
+
 /* Owns its arrays; a section's arrays point into them once dlt_build_section was called. */
 struct dlt_build {
     struct dlt_file_model model;
+    struct dlt_spread_prior spread;
     double coefficient[DLT_COLUMNS_MAX];
     uint16_t input[DLT_FEATURES_MAX];
     float input_mean[DLT_FEATURES_MAX], input_scale[DLT_FEATURES_MAX];
@@ -43,7 +51,7 @@ struct dlt_rows {
     struct dlt_rates rates;
 };
 
-/* Starts an empty one that knows its column count. */
+/* Starts an empty one that knows its column count; of the spread, that slopes are small. */
 void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind);
 void dlt_build_clear(struct dlt_build *build);
 /* The build as prediction sees a section; valid while the build does not change. */
@@ -113,6 +121,7 @@ struct dlt_held_out {
     double seconds, cost_s, ratio, distance, outside;
     double terms[DLT_SIGMA_TERMS];
     double weight; /* of it among those that the spread is learned from */
+    bool further;  /* answered by less than there is: teaches the spread, and is not scored */
 };
 void dlt_hold_out(const struct dlt_build *build, const struct dlt_rows *rows,
                   struct dlt_held_out *held_out);

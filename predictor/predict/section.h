@@ -55,7 +55,8 @@ enum dlt_sigma_term {
     DLT_SIGMA_COST_SQUARED,
     DLT_SIGMA_BACKWARD,
     DLT_SIGMA_UPDATE,
-    DLT_SIGMA_APART, /* how far those that answer are apart, as dlt_section_ratio says */
+    DLT_SIGMA_APART, /* how far those that answer are apart, as dlt_section_ratio says; of other
+                      * devices, how far they are from the one asked about */
     DLT_SIGMA_STRIDE_1,
     DLT_SIGMA_IMAGE,    /* logarithm of the output's positions */
     DLT_SIGMA_CHANNELS, /* logarithm */

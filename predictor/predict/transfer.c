@@ -146,6 +146,7 @@ static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_recor
 {
     const struct dlt_file_entry *entry = &t->profile->entry[e];
     double scale[DLT_RESOURCES], sum = 0, scaled = 0;
+    double apart = dlt_device_apart(&entry->device, t->device);
     struct dlt_memo_value said;
     struct dlt_price price;
 
@@ -153,13 +154,13 @@ static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_recor
     price = said.price;
     if (!(price.seconds > 0) || !isfinite(price.sigma))
         return false;
-    *d = (struct dlt_donation){
-        .entry = e,
-        .weight = exp(-dlt_device_apart(&entry->device, t->device) / fmax(t->reach, 1e-3)),
-        .sigma = price.sigma,
-        .extrapolated = price.extrapolated,
-        .clock_s = price.clock_s,
-        .basis = price.basis};
+    *d = (struct dlt_donation){.entry = e,
+                               .weight = exp(-apart / fmax(t->reach, 1e-3)),
+                               .apart = apart,
+                               .sigma = price.sigma,
+                               .extrapolated = price.extrapolated,
+                               .clock_s = price.clock_s,
+                               .basis = price.basis};
     memcpy(d->part, said.part, sizeof d->part);
     scales(t, entry, record, scale);
     for (int r = 0; r < DLT_RESOURCES; r++) {
@@ -199,6 +200,7 @@ struct dlt_donated dlt_donated_of(const struct dlt_donation *donation, size_t co
 
         all.ln_seconds += one->weight * one->ln_seconds;
         all.sigma += one->weight * one->sigma;
+        all.apart += one->weight * one->apart;
         all.extrapolated += one->weight * one->extrapolated;
         all.clock_s += one->weight * one->clock_s;
         for (int r = 0; r < DLT_RESOURCES; r++)
@@ -238,7 +240,10 @@ void dlt_transfer_terms(const struct dlt_section *s, const struct dlt_donated *d
 void dlt_transfer_sigma_terms(const struct dlt_section *s, const struct dlt_donated *donated,
                               const struct dlt_record *record, double terms[DLT_SIGMA_TERMS])
 {
+    const double most = 3; /* generations: beyond, no device that was left out tells */
+
     dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, 0, terms);
+    terms[DLT_SIGMA_APART] = fmin(donated->apart, most);
 }
 
 /* What rows of the device like this one were missed by. */

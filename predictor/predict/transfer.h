@@ -36,6 +36,7 @@ struct dlt_transfer {
 struct dlt_donation {
     uint32_t entry;
     double weight;     /* all together 1 */
+    double apart;      /* its device from the asking one, as dlt_device_apart says */
     double ln_seconds; /* on the asking device */
     double sigma, extrapolated, clock_s;
     enum dlt_basis basis;
@@ -44,7 +45,7 @@ struct dlt_donation {
 
 /* Several donations as one. spread: standard deviation of their logarithms. */
 struct dlt_donated {
-    double ln_seconds, sigma, extrapolated, clock_s, spread;
+    double ln_seconds, sigma, extrapolated, clock_s, apart, spread;
     enum dlt_basis basis;
     double part[DLT_RESOURCES];
 };
@@ -64,7 +65,8 @@ struct dlt_donated dlt_donated_of(const struct dlt_donation *donation, size_t co
 void dlt_transfer_terms(const struct dlt_section *section, const struct dlt_donated *donated,
                         const struct dlt_record *record, struct dlt_numbers *terms);
 
-/* What the spread depends on: the donors' disagreement and the rest of dlt_section_sigma_terms. */
+/* What the spread depends on: how far the donors' answers and their devices are apart, and the rest
+ * of dlt_section_sigma_terms. */
 void dlt_transfer_sigma_terms(const struct dlt_section *section, const struct dlt_donated *donated,
                               const struct dlt_record *record, double terms[DLT_SIGMA_TERMS]);
 

@@ -100,6 +100,53 @@ static void a_device_that_nobody_measured_follows_its_data_sheet(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/* Mean spread of what the profile says of a device of that generation. */
+static double spread_on(const struct dlt_profile *profile, double generation)
+{
+    enum { RECORDS = 100 };
+    struct dlt_device device = paper_device("Paper G");
+    struct dlt_random random;
+    double sum = 0;
+
+    device.compute_capability = generation;
+    dlt_random_seed(&random, 32, 6);
+    for (int i = 0; i < RECORDS; i++) {
+        struct dlt_record record = draw_dense(&random);
+        struct dlt_price price;
+
+        dlt_profile_price_on(profile, general_entry(profile), &device, &record, &price);
+        sum += price.sigma / RECORDS;
+    }
+    return sum;
+}
+
+/* Each generation is a fifth faster than data sheets say, so two pairs of sisters tell that one
+ * whose nearest is two generations back may be off by 36 %, and one that has a sister is not. */
+static void ranges_widen_with_the_generations_between_devices(void **state)
+{
+    static const double generation[] = {3.5, 3.6, 5.2, 5.3};
+    static const char *const name[] = {"Paper A", "Paper B", "Paper C", "Paper D"};
+    struct dlt_corpus corpus = {0};
+    struct dlt_profile *profile;
+    double near, far;
+
+    (void)state;
+    for (int d = 0; d < 4; d++) {
+        slower = pow(1.2, 3.5 - generation[d]);
+        add_device(&corpus, name[d], 1, 1, 200);
+        corpus.group[d].device.compute_capability = generation[d];
+    }
+    slower = 1;
+    profile = learned(&corpus, DLT_METHOD_AUTO);
+    near = spread_on(profile, 5.2);
+    far = spread_on(profile, 7.2);
+    print_message("spread %.3f beside a sister, %.3f two generations on\n", near, far);
+    assert_true(far > 1.5 * near);
+    assert_true(1.645 * far > log(1.2 * 1.2)); /* what it would be off by */
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
 /* Error on a device before and after `rows` of its rows, and the share inside 90 % then. */
 struct adapting {
     double far, near, inside;
@@ -285,6 +332,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_nobody_measured_follows_its_data_sheet),
+        cmocka_unit_test(ranges_widen_with_the_generations_between_devices),
         cmocka_unit_test(a_few_measurements_find_what_no_data_sheet_says),
         cmocka_unit_test(a_few_measurements_tell_of_rows_like_them),
         cmocka_unit_test(a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others),
