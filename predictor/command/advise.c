@@ -19,9 +19,9 @@ static const char help[] =
     "Usage: dltime advise SPEC[,key=value]... [--conf FILE] [-- SBATCH-OPTION...]\n"
     "What each partition of the running cluster would give a job, without submitting it.\n\n"
     "  --conf FILE   configuration, dltime.conf(5)\n\n"
-    "After -- come options as sbatch takes them; those that matter are -p, -t, -N, -n, -c, -G,\n"
+    "After -- come options as sbatch takes them; what matters: -p -t -N -n -c -G -C -A -q -w -M,\n"
     "--gres, --gpus-per-node, --gpus-per-task, --gpus-per-socket, --ntasks-per-node, --exclusive,\n"
-    "--dl-time and --dl-partition. Others are passed over.\n"
+    "--deadline, --time-min, --reservation, --dl-time, --dl-partition. Others are passed over.\n"
     "  dltime advise resnet50,batch=64,epochs=90,samples=1281167 -- -p v100 --gres=gpu:2\n";
 
 /* The controller may be busy; a person waits longer than a submission should. */

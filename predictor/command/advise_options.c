@@ -3,6 +3,7 @@
 
 #include <getopt.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,60 +118,85 @@ static bool take_dl_partition(const char *text, struct advise_options *options)
     return options->dl_partition >= 0;
 }
 
-/* hands_off: beside this option the time limit is left alone. Rows without take are passed over;
- * they are here because their value may follow as a word of its own. */
+static bool take_account(const char *text, struct advise_options *options)
+{
+    dlt_text_copy(options->request.account, sizeof options->request.account, text);
+    return true;
+}
+
+static bool take_qos(const char *text, struct advise_options *options)
+{
+    dlt_text_copy(options->request.qos, sizeof options->request.qos, text);
+    return true;
+}
+
+static bool take_features(const char *text, struct advise_options *options)
+{
+    dlt_text_copy(options->request.features, sizeof options->request.features, text);
+    return true;
+}
+
+enum { LIMIT = offsetof(struct dlt_request, hands_off) };
+enum { PARTITION = offsetof(struct dlt_request, bound) };
+enum { ALL = offsetof(struct dlt_request, elsewhere) };
+
+/* said: the option, where beside it is left alone what `alone` tells, as in the plugin. Rows
+ * without take are passed over; they are here because their value may follow as a word of its own.
+ */
 static const struct row {
     const char *name;
     char letter;
     int has_arg;
     bool (*take)(const char *text, struct advise_options *options);
-    const char *hands_off;
+    const char *said;
+    size_t alone;
 } rows[] = {
-    {"partition", 'p', required_argument, take_partition, NULL},
-    {"time", 't', required_argument, take_time, NULL},
-    {"nodes", 'N', required_argument, take_nodes, NULL},
-    {"ntasks", 'n', required_argument, take_tasks, NULL},
-    {"ntasks-per-node", 0, required_argument, take_tasks_per_node, NULL},
-    {"cpus-per-task", 'c', required_argument, take_cpus_per_task, NULL},
-    {"sockets-per-node", 0, required_argument, take_sockets, NULL},
-    {"gres", 0, required_argument, take_gres, NULL},
-    {"gpus", 'G', required_argument, take_gpus, NULL},
-    {"gpus-per-node", 0, required_argument, take_gpus_per_node, NULL},
-    {"gpus-per-task", 0, required_argument, take_gpus_per_task, NULL},
-    {"gpus-per-socket", 0, required_argument, take_gpus_per_socket, NULL},
-    {"exclusive", 0, optional_argument, take_exclusive, NULL},
-    {"dl-time", 0, required_argument, take_dl_time, NULL},
-    {"dl-partition", 0, required_argument, take_dl_partition, NULL},
-    {"deadline", 0, required_argument, NULL, "--deadline"},
-    {"time-min", 0, required_argument, NULL, "--time-min"},
-    {"reservation", 0, required_argument, NULL, "--reservation"},
-    {"clusters", 'M', required_argument, NULL, "--clusters"},
-    {"account", 'A', required_argument, NULL, NULL},
-    {"array", 'a', required_argument, NULL, NULL},
-    {"begin", 'b', required_argument, NULL, NULL},
-    {"chdir", 'D', required_argument, NULL, NULL},
-    {"comment", 0, required_argument, NULL, NULL},
-    {"constraint", 'C', required_argument, NULL, NULL},
-    {"cpus-per-gpu", 0, required_argument, NULL, NULL},
-    {"dependency", 'd', required_argument, NULL, NULL},
-    {"dl-model", 0, required_argument, NULL, NULL},
-    {"error", 'e', required_argument, NULL, NULL},
-    {"exclude", 'x', required_argument, NULL, NULL},
-    {"export", 0, required_argument, NULL, NULL},
-    {"input", 'i', required_argument, NULL, NULL},
-    {"job-name", 'J', required_argument, NULL, NULL},
-    {"licenses", 'L', required_argument, NULL, NULL},
-    {"mail-type", 0, required_argument, NULL, NULL},
-    {"mail-user", 0, required_argument, NULL, NULL},
-    {"mem", 0, required_argument, NULL, NULL},
-    {"mem-per-cpu", 0, required_argument, NULL, NULL},
-    {"mem-per-gpu", 0, required_argument, NULL, NULL},
-    {"nodelist", 'w', required_argument, NULL, NULL},
-    {"output", 'o', required_argument, NULL, NULL},
-    {"qos", 'q', required_argument, NULL, NULL},
-    {"signal", 0, required_argument, NULL, NULL},
-    {"tmp", 0, required_argument, NULL, NULL},
-    {"wrap", 0, required_argument, NULL, NULL},
+    {"partition", 'p', required_argument, take_partition, NULL, 0},
+    {"time", 't', required_argument, take_time, NULL, 0},
+    {"nodes", 'N', required_argument, take_nodes, NULL, 0},
+    {"ntasks", 'n', required_argument, take_tasks, NULL, 0},
+    {"ntasks-per-node", 0, required_argument, take_tasks_per_node, NULL, 0},
+    {"cpus-per-task", 'c', required_argument, take_cpus_per_task, NULL, 0},
+    {"sockets-per-node", 0, required_argument, take_sockets, NULL, 0},
+    {"gres", 0, required_argument, take_gres, NULL, 0},
+    {"gpus", 'G', required_argument, take_gpus, NULL, 0},
+    {"gpus-per-node", 0, required_argument, take_gpus_per_node, NULL, 0},
+    {"gpus-per-task", 0, required_argument, take_gpus_per_task, NULL, 0},
+    {"gpus-per-socket", 0, required_argument, take_gpus_per_socket, NULL, 0},
+    {"exclusive", 0, optional_argument, take_exclusive, NULL, 0},
+    {"dl-time", 0, required_argument, take_dl_time, NULL, 0},
+    {"dl-partition", 0, required_argument, take_dl_partition, NULL, 0},
+    {"deadline", 0, required_argument, NULL, "--deadline", LIMIT},
+    {"time-min", 0, required_argument, NULL, "--time-min", LIMIT},
+    {"reservation", 0, required_argument, NULL, "--reservation", LIMIT},
+    {"clusters", 'M', required_argument, NULL, "--clusters", ALL},
+    {"account", 'A', required_argument, take_account, NULL, 0},
+    {"array", 'a', required_argument, NULL, NULL, 0},
+    {"begin", 'b', required_argument, NULL, NULL, 0},
+    {"chdir", 'D', required_argument, NULL, NULL, 0},
+    {"comment", 0, required_argument, NULL, NULL, 0},
+    {"constraint", 'C', required_argument, take_features, NULL, 0},
+    {"cpus-per-gpu", 0, required_argument, NULL, NULL, 0},
+    {"dependency", 'd', required_argument, NULL, NULL, 0},
+    {"dl-model", 0, required_argument, NULL, NULL, 0},
+    {"error", 'e', required_argument, NULL, NULL, 0},
+    {"exclude", 'x', required_argument, NULL, NULL, 0},
+    {"export", 0, required_argument, NULL, NULL, 0},
+    {"input", 'i', required_argument, NULL, NULL, 0},
+    {"job-name", 'J', required_argument, NULL, NULL, 0},
+    {"licenses", 'L', required_argument, NULL, NULL, 0},
+    {"mail-type", 0, required_argument, NULL, NULL, 0},
+    {"mail-user", 0, required_argument, NULL, NULL, 0},
+    {"mem", 0, required_argument, NULL, NULL, 0},
+    {"mem-per-cpu", 0, required_argument, NULL, NULL, 0},
+    {"mem-per-gpu", 0, required_argument, NULL, NULL, 0},
+    {"nodefile", 'F', required_argument, NULL, "--nodefile", PARTITION},
+    {"nodelist", 'w', required_argument, NULL, "--nodelist", PARTITION},
+    {"output", 'o', required_argument, NULL, NULL, 0},
+    {"qos", 'q', required_argument, take_qos, NULL, 0},
+    {"signal", 0, required_argument, NULL, NULL, 0},
+    {"tmp", 0, required_argument, NULL, NULL, 0},
+    {"wrap", 0, required_argument, NULL, NULL, 0},
 };
 enum { ROWS = sizeof rows / sizeof *rows, FIRST_VALUE = 256 };
 
@@ -211,6 +237,14 @@ static int refuse(const char *command, const char *option, const char *value)
     return command_usage(command, "--%s: \"%s\" is not a value that sbatch takes", option, value);
 }
 
+static void leave_alone(struct dlt_request *request, const struct row *row)
+{
+    const char **said = (const char **)((char *)request + row->alone);
+
+    if (!*said)
+        *said = row->said;
+}
+
 int advise_options_parse(const char *command, int argc, char **argv, struct advise_options *options)
 {
     struct option long_options[ROWS + 1];
@@ -239,8 +273,8 @@ int advise_options_parse(const char *command, int argc, char **argv, struct advi
         }
         if (row->take && !row->take(optarg, options))
             return refuse(command, row->name, optarg);
-        if (row->hands_off && !options->request.hands_off)
-            options->request.hands_off = row->hands_off;
+        if (row->said)
+            leave_alone(&options->request, row);
     }
     return COMMAND_DONE;
 }

@@ -135,6 +135,7 @@ static bool estimate_line(struct resubmit *r, const char *line, const char *part
             advise_options_parse(NULL, (int)words, word, &options) == COMMAND_DONE;
     if (known) {
         dlt_text_copy(options.request.partitions, sizeof options.request.partitions, partition);
+        options.request.elsewhere = NULL; /* it ran here */
         known = estimate(r, spec, &options.request, partition, tag);
     }
     free(copy);

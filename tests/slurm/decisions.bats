@@ -85,6 +85,8 @@ setup() { plugin_setup; }
     run --separate-stderr sbatch --hold -M elsewhere --gres=gpu:1 "$long" --wrap true
     [[ $(grep -c '^dltime: ' <<<"$stderr") == 1 ]]
     warns "nothing is set, because --clusters is given"
+    run dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- -M elsewhere --gres=gpu:1
+    [[ $output == *"nothing is set, because --clusters is given"* ]]
 }
 
 @test "a job above every MaxTime is left alone, with the figures of what would do" {

@@ -20,6 +20,14 @@ devices() { # COUNT
     says "epochs of ${steps[$1]} steps" && set_as_said
 }
 
+# What was just submitted, with the same options to dltime advise: the same table and limit.
+advised() { # OPTION...
+    local said
+    said=$(sed 's/ set to/ would be set to/' <<<"$stderr")
+    run --separate-stderr dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- "$@"
+    diff <(echo "$said") <(echo "$output")
+}
+
 @test "untyped and typed, by gres and by every --gpus option" {
     local how
     for how in --gres=gpu:2 --gres=gpu:v100:2 --gpus=2 --gpus=v100:2 -G2 --gpus-per-node=2 \
@@ -27,7 +35,7 @@ devices() { # COUNT
         "--gpus-per-socket=2 --sockets-per-node=1" "--gpus-per-socket=v100:2 --sockets-per-node=1" \
         "--gpus-per-task=2 -n 1" "--gres=gpu:2 -n 8"; do
         submit -p v100 $how "$long" || { echo "$how"; return 1; }
-        devices 2 || { echo "$how"; return 1; }
+        devices 2 && advised -p v100 $how || { echo "$how"; return 1; }
     done
 }
 
@@ -37,7 +45,7 @@ devices() { # COUNT
         "-N 2 --ntasks-per-node=2 --gpus-per-task=1" "-N 2 -n 4 --gpus-per-task=1" "--gpus=4" \
         "-N 2 --gpus-per-socket=2 --sockets-per-node=1" "--gpus-per-task=1 -n 4 -c 2"; do
         submit -p v100 $how "$long" || { echo "$how"; return 1; }
-        devices 4 || { echo "$how"; return 1; }
+        devices 4 && advised -p v100 $how || { echo "$how"; return 1; }
     done
     # Eight GPUs need both nodes.
     submit -p v100 --gpus=8 "$long"
@@ -136,6 +144,7 @@ devices() { # COUNT
     [[ $(grep -c '^\* mixed' <<<"$stderr") == 1 ]]
     set_as_said
     (($(limit) < slow / 2))
+    advised -p mixed --gres=gpu:1 -C a100
     # More than dltime understands: the slowest still counts.
     submit -p mixed --gres=gpu:1 "--constraint=a100|v100" "$long"
     [[ $(grep -c '^\* mixed' <<<"$stderr") == 3 ]]

@@ -136,6 +136,12 @@ fast() {
     [[ $stderr != *"less: -p"* ]]
     submit --gres=gpu:1 --nodelist=cpu1-1 "$long" --dl-partition=auto
     warns "partition left alone, because --nodelist is given"
+    for options in "-w cpu1-1" "-F nodes.txt"; do
+        # shellcheck disable=SC2086
+        run --separate-stderr dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- \
+            --gres=gpu:1 $options --dl-partition=auto
+        [[ $output == *"partition left alone, because --node"*" is given"* ]] || { echo "$output"; return 1; }
+    done
     # Where the site says which nodes have the feature, it narrows the choice.
     conf_with '' "$(site v100 v100 'gpus_per_node = 4; features = "v100,big";')" \
         "$(site a100 a100 'gpus_per_node = 2; features = "a100,big";')"
