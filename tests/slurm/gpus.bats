@@ -23,7 +23,7 @@ devices() { # COUNT
 # What was just submitted, with the same options to dltime advise: the same table and limit.
 advised() { # OPTION...
     local said
-    said=$(sed 's/ set to/ would be set to/' <<<"$stderr")
+    said=${stderr/ set to/ would be set to}
     run --separate-stderr dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- "$@"
     diff <(echo "$said") <(echo "$output")
 }
