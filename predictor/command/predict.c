@@ -163,6 +163,27 @@ static int open_profile(const struct options *o, const struct dlt_model *model,
     return command_profile_load(o->profile, profile, error);
 }
 
+/* Whether no measurement of the profile tells the layout asked for from the usual one: it makes no
+ * difference, or lies outside of what was measured. */
+static int check_layout(struct dlt_model *model, const struct dlt_profile *profile,
+                        const struct dlt_question *question, const struct dlt_estimate *estimate,
+                        struct predict_view *view, struct dlt_error *error)
+{
+    struct dlt_estimate *other;
+    int result;
+
+    if (model->training.layout == DLT_NCHW)
+        return 0;
+    model->training.layout = DLT_NCHW;
+    result = dlt_predict(model, profile, question, &other, error);
+    model->training.layout = estimate->training.layout;
+    if (result == 0)
+        view->untold_layout = fabs(other->step_s / estimate->step_s - 1) < 1e-9 ||
+                              estimate->extrapolated > other->extrapolated + 0.01;
+    dlt_estimate_destroy(other);
+    return result;
+}
+
 static int answer(const struct options *o, struct dlt_model *model,
                   const struct predict_range *range, struct dlt_error *error)
 {
@@ -171,6 +192,7 @@ static int answer(const struct options *o, struct dlt_model *model,
     struct dlt_estimate *estimate = NULL;
     struct dlt_scaling *scaling = NULL;
     struct dlt_history *history = NULL;
+    struct predict_view view = o->view;
     int result = open_profile(o, model, &profile, error);
 
     if (result == 0 && o->scaling)
@@ -184,7 +206,9 @@ static int answer(const struct options *o, struct dlt_model *model,
     } else if (result == 0) {
         result = dlt_predict(model, profile, &question, &estimate, error);
         if (result == 0)
-            predict_print(estimate, dlt_profile_path(profile), &o->view);
+            result = check_layout(model, profile, &question, estimate, &view, error);
+        if (result == 0)
+            predict_print(estimate, dlt_profile_path(profile), &view);
     }
     dlt_estimate_destroy(estimate);
     dlt_scaling_destroy(scaling);

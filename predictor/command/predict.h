@@ -9,6 +9,7 @@
 struct predict_view {
     const char *device; /* as it was asked for; NULL: it was not */
     double quantile;    /* also asked for; 0: not */
+    bool untold_layout; /* nhwc is asked for, of which nothing is known */
     bool ops, json;
 };
 

@@ -217,9 +217,10 @@ static void print_screen(const struct dlt_estimate *e, const char *profile,
     printf("  %-10s %14s\n", "samples/s", dlt_text_from_count(text, step_samples(e) / e->step_s));
     printf("  %-10s %14s    fits: %s\n", "memory",
            dlt_text_from_bytes(memory, dlt_estimate_memory_bytes(e)), dlt_fits_name(e->fits));
-    printf("  %-10s %14s    %.0f %% of the time extrapolated%s\n", "rests on",
+    printf("  %-10s %14s    %.0f %% of the time extrapolated%s%s\n", "rests on",
            dlt_basis_name(e->basis), 100 * e->extrapolated,
-           e->by_table ? "; by a table of convolutions" : "");
+           e->by_table ? "; by a table of convolutions" : "",
+           view->untold_layout ? "; nhwc was not measured" : "");
     if (e->correction != 1)
         printf("  %-10s %13.2fx   by finished jobs of this network on this partition\n",
                "corrected", e->correction);

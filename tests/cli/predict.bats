@@ -100,6 +100,21 @@ predict() {
     done
 }
 
+@test "a layout that no row tells from the usual one is said not to have been measured" {
+    cnn=$BATS_TEST_DIRNAME/../../etc/examples/small_cnn.json,batch=8
+    awk -v n=60 -f "$BATS_TEST_DIRNAME/../rows.awk" >nchw.jsonl
+    "$DLTIME" train nchw.jsonl --method cost --output nchw.dlp 2>/dev/null
+    predict "$cnn,layout=nhwc" --profile nchw.dlp
+    [[ $output == *"extrapolated; nhwc was not measured"* ]]
+    predict "$cnn" --profile nchw.dlp
+    [[ $output != *nhwc* ]]
+    # The same rows in nhwc, in half the time.
+    { cat nchw.jsonl; jq -c 'select(.op == "conv2d") | .layout = "nhwc" | .median_ms /= 2' nchw.jsonl; } >both.jsonl
+    "$DLTIME" train both.jsonl --output both.dlp 2>/dev/null
+    predict "$cnn,layout=nhwc" --profile both.dlp
+    [[ $output != *"was not measured"* ]]
+}
+
 @test "a range that is none is refused with the form of one" {
     for range in 8:4 8: :8 0:8 8:x '8 x:9' '8: 9 9'; do
         run -1 "$DLTIME" predict "mlp.json,batch=$range" --profile "$PROFILE"
