@@ -163,8 +163,19 @@ static int open_profile(const struct options *o, const struct dlt_model *model,
     return command_profile_load(o->profile, profile, error);
 }
 
-/* Whether no measurement of the profile tells the layout asked for from the usual one: it makes no
- * difference, or lies outside of what was measured. */
+/* Whether some unit takes another time in another layout, by rows that were measured in both. */
+static bool tells_apart(const struct dlt_estimate *one, const struct dlt_estimate *other)
+{
+    for (size_t i = 0; i < one->plan->unit_count && i < other->plan->unit_count; i++) {
+        const struct dlt_unit_times *a = &one->unit[i], *b = &other->unit[i];
+        double apart = fabs((a->forward_s + a->backward_s) / (b->forward_s + b->backward_s) - 1);
+
+        if (apart > 1e-9 && fabs(a->extrapolated - b->extrapolated) < 0.1)
+            return true;
+    }
+    return false;
+}
+
 static int check_layout(struct dlt_model *model, const struct dlt_profile *profile,
                         const struct dlt_question *question, const struct dlt_estimate *estimate,
                         struct predict_view *view, struct dlt_error *error)
@@ -178,8 +189,7 @@ static int check_layout(struct dlt_model *model, const struct dlt_profile *profi
     result = dlt_predict(model, profile, question, &other, error);
     model->training.layout = estimate->training.layout;
     if (result == 0)
-        view->untold_layout = fabs(other->step_s / estimate->step_s - 1) < 1e-9 ||
-                              estimate->extrapolated > other->extrapolated + 0.01;
+        view->untold_layout = !tells_apart(estimate, other);
     dlt_estimate_destroy(other);
     return result;
 }
