@@ -67,7 +67,7 @@ static void start(const struct adapt *a, const struct dlt_file_section *from,
         dlt_profile_section(a->donors, index, &section)) {
         build->model = section.model;
         for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
-            build->spread.slope[i] = section.model.sigma[i];
+            build->spread.slope[i] = dlt_sigma_coefficient(&section.model, i);
             build->spread.rows[i] = rows_told;
         }
         build->spread.learned = true;

@@ -63,7 +63,7 @@ static double weighted_quantile(struct weighted *w, size_t count, double share)
  */
 static void weigh(struct dlt_held_out *h, size_t count)
 {
-    const double by_size = -0.3, by_channels = 0.5;
+    const double by_size = -0.15, by_channels = 0.25;
     double mean = 0;
 
     for (size_t r = 0; r < count; r++) {
@@ -106,7 +106,7 @@ static double line(const struct dlt_build *b, const double terms[DLT_SIGMA_TERMS
     double sum = 0;
 
     for (int i = 0; i < DLT_SIGMA_TERMS; i++)
-        sum += b->model.sigma[i] * terms[i];
+        sum += b->line[i] * terms[i];
     return exp(sum);
 }
 
@@ -118,7 +118,7 @@ static void slope_and_curvature(const struct dlt_build *b, const struct dlt_held
     const struct dlt_spread_prior *prior = &b->spread;
 
     for (int i = 0; i < DLT_SIGMA_TERMS; i++) {
-        right[i] = i ? prior->rows[i] * (prior->slope[i] - b->model.sigma[i]) : 0;
+        right[i] = i ? prior->rows[i] * (prior->slope[i] - b->line[i]) : 0;
         for (int j = 0; j < DLT_SIGMA_TERMS; j++)
             gram[i * DLT_SIGMA_TERMS + j] = i != j ? 0 : i ? prior->rows[i] : 1e-9;
     }
@@ -175,7 +175,7 @@ static void level_passes(struct dlt_build *b, const struct dlt_held_out *h, size
     double with = quantile_with(b, h, count, size, DLT_SIGMA_BACKWARD, true, scratch);
 
     if (with > 0 && without > 0)
-        b->model.sigma[DLT_SIGMA_BACKWARD] += log(with / without);
+        b->line[DLT_SIGMA_BACKWARD] += log(with / without);
 }
 
 /*
@@ -195,7 +195,7 @@ static void fit_line(struct dlt_build *b, const struct dlt_held_out *h, size_t c
         mean += h[r].weight * size[r] / (double)count;
     for (size_t i = 0; i < DLT_SIGMA_TERMS; i++) {
         all[i] = i;
-        b->model.sigma[i] = i ? b->spread.slope[i] : log(mean);
+        b->line[i] = i ? b->spread.slope[i] : log(mean);
     }
     for (int s = 0; s < STEPS; s++) {
         double largest = most;
@@ -206,7 +206,7 @@ static void fit_line(struct dlt_build *b, const struct dlt_held_out *h, size_t c
         for (int i = 0; i < DLT_SIGMA_TERMS; i++)
             largest = fmax(largest, fabs(step[i]));
         for (int i = 0; i < DLT_SIGMA_TERMS; i++)
-            b->model.sigma[i] += step[i] * most / largest;
+            b->line[i] += step[i] * most / largest;
     }
 }
 
@@ -288,6 +288,15 @@ static double conformal_scale(struct dlt_build *b, struct dlt_held_out *h, size_
     return safe_quantile(scaled, count) / central90;
 }
 
+static void keep_line(struct dlt_build *b)
+{
+    for (int i = 0; i < DLT_SIGMA_ALL; i++)
+        b->model.sigma[i] = b->line[i];
+    if (b->model.ratio != DLT_RATIO_TRANSFER)
+        for (int i = DLT_SIGMA_ALL; i < DLT_SIGMA_TERMS; i++)
+            b->model.sigma_last[i - DLT_SIGMA_ALL] = b->line[i];
+}
+
 /* scratch: room for count; scaled: for twice that. */
 static void fit_sigma(struct dlt_build *b, struct dlt_held_out *h, size_t count, double *size,
                       double *scratch, struct weighted *scaled)
@@ -300,7 +309,8 @@ static void fit_sigma(struct dlt_build *b, struct dlt_held_out *h, size_t count,
     scale *= conformal_scale(b, h, count, size, scratch, scaled);
     fit_terms(b, h, count, size, scaled);
     limit(b, h, count, scratch);
-    b->model.sigma[0] += log(scale);
+    b->line[0] += log(scale);
+    keep_line(b);
     b->model.sigma_low = fmin(b->model.sigma_low * scale, most_sigma);
     b->model.sigma_high = fmin(b->model.sigma_high * scale, most_sigma);
 }
@@ -313,12 +323,9 @@ static void score(const struct dlt_section *s, const struct dlt_held_out *h, siz
         a->count += !h[r].further;
     for (size_t r = 0, scored = 0; r < count; r++) {
         double apart = dlt_section_extrapolation(s, h[r].distance, h[r].outside);
-        double off = residual(s, &h[r]), error = h[r].seconds * expm1(-off), sigma = 0;
+        double off = residual(s, &h[r]), error = h[r].seconds * expm1(-off);
+        double sigma = (1 - apart) * dlt_section_sigma(s, h[r].terms) + apart * s->model.sigma_far;
 
-        for (int i = 0; i < DLT_SIGMA_TERMS; i++)
-            sigma += s->model.sigma[i] * h[r].terms[i];
-        sigma = fmin(fmax(exp(sigma), s->model.sigma_low), s->model.sigma_high);
-        sigma = (1 - apart) * sigma + apart * s->model.sigma_far;
         if (h[r].further)
             continue;
         scratch[scored] = fabs(expm1(-off));

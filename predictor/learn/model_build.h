@@ -22,6 +22,7 @@ struct dlt_spread_prior {
 struct dlt_build {
     struct dlt_file_model model;
     struct dlt_spread_prior spread;
+    double line[DLT_SIGMA_TERMS]; /* of the spread, while dlt_calibrate looks for it */
     double coefficient[DLT_COLUMNS_MAX];
     uint16_t input[DLT_FEATURES_MAX];
     float input_mean[DLT_FEATURES_MAX], input_scale[DLT_FEATURES_MAX];

@@ -227,10 +227,13 @@ static void convolution_terms(const struct dlt_record *record, double *terms)
 {
     struct dlt_geometry g = dlt_geometry_of(record);
     double channels = log(fmin(g.in_channels, g.out_channels));
+    double batch = log(g.batch);
 
     terms[DLT_SIGMA_STRIDE_1] = g.stride == 1 && g.kernel > 1;
     terms[DLT_SIGMA_IMAGE] = fmin(fmax(log(fmax(g.out, 1)) - 4, -3), 3);
     terms[DLT_SIGMA_CHANNELS] = fmin(fmax(channels - 3, -3), 3);
+    terms[DLT_SIGMA_PRODUCT] = g.stride == 1 && g.kernel == 1;
+    terms[DLT_SIGMA_BATCH] = fmin(fmax(batch - 3, -3), 1.5);
 }
 
 void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_record *record,
@@ -256,12 +259,19 @@ void dlt_section_sigma_terms(const struct dlt_section *s, const struct dlt_recor
         convolution_terms(record, terms);
 }
 
+double dlt_sigma_coefficient(const struct dlt_file_model *m, int term)
+{
+    if (term < DLT_SIGMA_ALL)
+        return m->sigma[term];
+    return m->ratio == DLT_RATIO_TRANSFER ? 0 : m->sigma_last[term - DLT_SIGMA_ALL];
+}
+
 double dlt_section_sigma(const struct dlt_section *s, const double terms[DLT_SIGMA_TERMS])
 {
     double ln_sigma = 0;
 
     for (int i = 0; i < DLT_SIGMA_TERMS; i++)
-        ln_sigma += s->model.sigma[i] * terms[i];
+        ln_sigma += dlt_sigma_coefficient(&s->model, i) * terms[i];
     return fmin(fmax(exp(ln_sigma), s->model.sigma_low), s->model.sigma_high);
 }
 

@@ -23,7 +23,9 @@
 #include "predict/profile.h"
 
 #define DLT_PROFILE_MAGIC "dltprof\n"
-enum { DLT_PROFILE_VERSION = 3, DLT_SIGMA_TERMS = 10, DLT_DONORS = 32, DLT_MEMBERS = 8 };
+enum { DLT_PROFILE_VERSION = 3, DLT_DONORS = 32, DLT_MEMBERS = 8 };
+/* Of the spread's terms, those that every section has, and all. */
+enum { DLT_SIGMA_ALL = 10, DLT_SIGMA_TERMS = 12 };
 
 struct dlt_file_header {
     char magic[8];
@@ -112,12 +114,17 @@ struct dlt_file_model {
     double tree_weight;               /* of the forest in the output; the ratio has the rest */
     double ratio_low, ratio_high;     /* of ln ratio in training */
     double kernel_length;
-    double cost_mean, cost_scale;  /* of ln cost in training */
-    double near, far;              /* distance: within the rows; outside them */
-    double sigma[DLT_SIGMA_TERMS]; /* ln sigma inside: sum of coefficient x term */
-    double sigma_low, sigma_high;  /* range of sigma inside */
-    double sigma_far;              /* of the cost model alone */
-    double mix, reach;             /* of a transfer */
+    double cost_mean, cost_scale; /* of ln cost in training */
+    double near, far;             /* distance: within the rows; outside them */
+    double sigma[DLT_SIGMA_ALL];  /* ln sigma inside: sum of coefficient x term */
+    double sigma_low, sigma_high; /* range of sigma inside */
+    double sigma_far;             /* of the cost model alone */
+    union {
+        struct {
+            double mix, reach; /* of a transfer */
+        };
+        double sigma_last[2]; /* of others: sigma goes on; 0 where these terms were unknown */
+    };
 };
 
 /* An entry that a transfer asks, and what the few measurements of the new device add to its share.

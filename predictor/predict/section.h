@@ -46,8 +46,8 @@ void dlt_section_input(const struct dlt_section *section, const struct dlt_devic
 double dlt_section_ratio(const struct dlt_section *section, const struct dlt_device *device,
                          const struct dlt_record *record, double cost_s, double *apart);
 
-/* What the spread within the training rows depends on. Of convolutions, the last three: where
- * libraries choose among algorithms. */
+/* What the spread within the training rows depends on. The last five are of convolutions: where
+ * libraries choose among algorithms, and which sizes few measured rows have. */
 enum dlt_sigma_term {
     DLT_SIGMA_CONSTANT,
     DLT_SIGMA_DISTANCE, /* relative to `near` */
@@ -60,9 +60,15 @@ enum dlt_sigma_term {
     DLT_SIGMA_STRIDE_1,
     DLT_SIGMA_IMAGE,    /* logarithm of the output's positions */
     DLT_SIGMA_CHANNELS, /* logarithm */
+    DLT_SIGMA_PRODUCT,  /* kernel and stride of 1 */
+    DLT_SIGMA_BATCH,    /* logarithm */
     DLT_SIGMA_KNOWN
 };
 _Static_assert(DLT_SIGMA_KNOWN == (int)DLT_SIGMA_TERMS, "a profile keeps a coefficient of each");
+_Static_assert(DLT_SIGMA_PRODUCT == (int)DLT_SIGMA_ALL, "a transfer has none of the last");
+
+/* A term's coefficient; 0 of those that a transfer lacks. */
+double dlt_sigma_coefficient(const struct dlt_file_model *model, int term);
 
 /* terms: by enum dlt_sigma_term. */
 void dlt_section_sigma_terms(const struct dlt_section *section, const struct dlt_record *record,

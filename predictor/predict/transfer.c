@@ -244,6 +244,8 @@ void dlt_transfer_sigma_terms(const struct dlt_section *s, const struct dlt_dona
 
     dlt_section_sigma_terms(s, record, exp(donated->ln_seconds), donated->spread, 0, terms);
     terms[DLT_SIGMA_APART] = fmin(donated->apart, most);
+    for (int i = DLT_SIGMA_ALL; i < DLT_SIGMA_TERMS; i++)
+        terms[i] = 0;
 }
 
 /* What rows of the device like this one were missed by. */
