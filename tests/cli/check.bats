@@ -103,7 +103,7 @@ JSON
     done
 }
 
-@test "an option that is none is answered with the nearest, a value too few or too many with that" {
+@test "an option or command that is none is answered with the nearest, a wrong value with that" {
     refuses() { # SENTENCE COMMAND...
         run --separate-stderr "${@:2}"
         [ "$status" -eq 2 ] && [ "${stderr_lines[0]}" = "$1" ] || { echo "$stderr" && return 1; }
@@ -120,6 +120,8 @@ JSON
     refuses 'dlbench run: --output: its value is empty' "$BUILD/dlbench" run --output ''
     refuses 'dlbench info: --jsno: unknown option; did you mean --json?' "$BUILD/dlbench" info --jsno
     refuses 'dlbench verify: --backend takes a value' "$BUILD/dlbench" verify --backend
+    refuses 'dltime: no command "predcit"; did you mean predict?' "$dltime" predcit lenet5
+    refuses 'dltime: no command "?[1m"; see dltime --help' "$dltime" $'\e[1m'
 }
 
 @test "keys may have blanks around them; a range of batches is predict's" {

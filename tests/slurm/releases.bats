@@ -49,4 +49,7 @@ cflags=(-std=gnu11 -D_GNU_SOURCE -fPIC -Wall -Wextra -Wshadow -Wconversion -Werr
     local built=${output#*(}
     run "$BUILD/dltime" --version
     [[ $output == *"${built%)}"* ]]
+    run "$BUILD/dltime-snapshot" --nodes
+    ((status == 2))
+    [[ $output == "Usage: dltime-snapshot [--partitions] | --version" ]]
 }
