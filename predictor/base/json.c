@@ -63,7 +63,7 @@ int dlt_json_read(const char *path, size_t limit, struct json_object **root,
     struct json_tokener *tokener;
     enum json_tokener_error wrong;
     char *data;
-    size_t size;
+    size_t size, mark;
 
     *root = NULL;
     if (dlt_file_read(path, limit < INT_MAX ? limit : INT_MAX - 1, &data, &size, error))
@@ -75,7 +75,8 @@ int dlt_json_read(const char *path, size_t limit, struct json_object **root,
     }
     json_tokener_set_flags(tokener, JSON_TOKENER_STRICT);
     /* With its final NUL, so that a number at the very end is whole. */
-    *root = json_tokener_parse_ex(tokener, data, (int)size + 1);
+    mark = dlt_text_mark(data, size);
+    *root = json_tokener_parse_ex(tokener, data + mark, (int)(size - mark) + 1);
     wrong = json_tokener_get_error(tokener);
     json_tokener_free(tokener);
     free(data);

@@ -58,6 +58,11 @@ bool dlt_text_copy(char *to, size_t size, const char *from)
     return fits;
 }
 
+size_t dlt_text_mark(const char *text, size_t size)
+{
+    return size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+}
+
 bool dlt_text_is_digit(char c)
 {
     return c >= '0' && c <= '9';

@@ -122,8 +122,8 @@ static void warn(const struct dlt_source *s)
     if (s->cut)
         fprintf(stderr, "dltime train: %s: the last line is cut short and was skipped\n", s->path);
     if (s->unknown)
-        fprintf(stderr, "dltime train: %s: %zu rows of operators unknown to this version\n",
-                s->path, s->unknown);
+        fprintf(stderr, "dltime train: %s: %zu row%s of operators unknown to this version\n",
+                s->path, s->unknown, s->unknown == 1 ? "" : "s");
     if (s->disturbed)
         fprintf(stderr,
                 "dltime train: %s: %zu of %zu rows were disturbed by other work; they count "

@@ -227,12 +227,13 @@ static int load_text(struct dlt_model *model, const struct dlt_loader *loader,
                      struct dlt_error *error)
 {
     char *data = NULL;
-    size_t size = 0;
+    size_t size = 0, mark;
     int status;
 
     if (dlt_file_read(model->path, MOST_BYTES, &data, &size, error))
         return -1;
-    status = loader->text(model, data, size, error);
+    mark = dlt_text_mark(data, size);
+    status = loader->text(model, data + mark, size - mark, error);
     free(data);
     return status ? dlt_fail_in(error, "%s: ", model->path) : 0;
 }

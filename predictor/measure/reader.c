@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "measure/measurements.h"
 #include "measure/parse.h"
 
@@ -170,13 +171,16 @@ static int read_header(struct dlt_measure_reader *r, struct dlt_error *error)
     struct dlt_measure_header *h = &r->header;
     struct json_object *source, *table;
     char *line;
-    size_t length;
+    size_t length, mark;
     bool whole;
     int got = take_line(r, &line, &length, &whole, error);
 
+    if (got == 0 && r->cut)
+        return dlt_fail(error, "its compressed data ends before the header does; copy it again");
     if (got == 0)
         return dlt_fail(error, "is empty; the first line has to be its header");
-    if (got > 0 && !parse_line(r, line, length))
+    mark = got > 0 ? dlt_text_mark(line, length) : 0;
+    if (got > 0 && !parse_line(r, line + mark, length - mark))
         return dlt_fail(error, "line 1: is no JSON object; the first line of a measurements file "
                                "is its header");
     if (got < 0 || check_format(r, error) ||
@@ -277,6 +281,8 @@ static int read_row(struct dlt_measure_reader *r, const char *line, size_t lengt
     r->whole += (int64_t)length + whole;
     if (!is_object)
         return dlt_fail(error, "is no JSON object; mend or remove the line");
+    if (dlt_member_find(r->object, "format"))
+        return dlt_fail(error, "is a second header; of several files give each by itself");
     parsed = r->header.runs ? parse_run(r, run, error)
                             : dlt_parse_measurement(r->object, measurement, error);
     if (parsed == DLT_PARSED_UNKNOWN)

@@ -170,6 +170,41 @@ static void a_damaged_gzip_file_is_an_error(void **state)
     dlt_measure_close(reader);
 }
 
+/* As editors on Windows save: U+FEFF in UTF-8 before the text, carriage returns before newlines. */
+static void a_byte_order_mark_and_carriage_returns_do_no_harm(void **state)
+{
+    static const char text[] =
+        "\xef\xbb\xbf{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"x\"}}"
+        "\r\n"
+        "{\"op\":\"dense\",\"pass\":\"forward\",\"batch\":1,\"in_features\":7,\"out_features\":9,"
+        "\"median_ms\":0.5}\r\n";
+    bool cut;
+
+    (void)state;
+    write_bytes(text, sizeof text - 1);
+    assert_int_equal(count_rows(path, &cut), 1);
+    assert_false(cut);
+}
+
+/* What `cat a.jsonl b.jsonl` makes: the rows behind it may be of another device. */
+static void a_second_header_is_no_row(void **state)
+{
+    (void)state;
+    expect_row_error(header, "is a second header; of several files give each by itself");
+}
+
+static void a_gzip_file_that_ends_before_its_header_is_not_called_empty(void **state)
+{
+    struct dlt_measure_reader *reader;
+    struct dlt_error error;
+
+    (void)state;
+    write_gzip(header, "w");
+    assert_int_equal(truncate(path, 30), 0);
+    assert_int_equal(dlt_measure_open(path, &reader, &error), -1);
+    assert_non_null(strstr(error.text, "its compressed data ends before the header does"));
+}
+
 static void what_is_no_measurements_file_is_refused_with_the_mend(void **state)
 {
     struct dlt_measure_reader *reader;
@@ -285,6 +320,9 @@ int main(void)
         cmocka_unit_test(gzip_is_recognised_by_content_and_may_have_members),
         cmocka_unit_test(a_gzip_file_that_is_cut_gives_what_is_there),
         cmocka_unit_test(a_damaged_gzip_file_is_an_error),
+        cmocka_unit_test(a_byte_order_mark_and_carriage_returns_do_no_harm),
+        cmocka_unit_test(a_second_header_is_no_row),
+        cmocka_unit_test(a_gzip_file_that_ends_before_its_header_is_not_called_empty),
         cmocka_unit_test(what_is_no_measurements_file_is_refused_with_the_mend),
         cmocka_unit_test(lines_have_a_limit_of_one_mebibyte),
         cmocka_unit_test(the_public_measurements_are_read_to_the_last_row),

@@ -122,6 +122,18 @@ static void errors_in_references_name_the_nearest_layer(void **state)
     check_wrong(wrong, sizeof wrong / sizeof *wrong);
 }
 
+/* RFC 8259, section 8.1: a parser may ignore it. */
+static void a_byte_order_mark_is_passed_over(void **state)
+{
+    static const char text[] =
+        "\xef\xbb\xbf{\"input\": [3], \"layers\": [{\"op\": \"dense\", \"out_features\": 2}]}\r\n";
+    struct dlt_graph *graph = spec_graph(text, 1);
+
+    (void)state;
+    assert_string_equal(graph->node[graph->node_count - 1].op->name, "dense");
+    dlt_graph_destroy(graph);
+}
+
 static void errors_in_the_text_name_their_line(void **state)
 {
     static const struct wrong wrong[] = {
@@ -375,6 +387,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_in_layers_name_their_place_and_the_nearest_known_name),
         cmocka_unit_test(errors_in_references_name_the_nearest_layer),
+        cmocka_unit_test(a_byte_order_mark_is_passed_over),
         cmocka_unit_test(errors_in_the_text_name_their_line),
         cmocka_unit_test(errors_in_training_name_the_key),
         cmocka_unit_test(sizes_products_and_repeats_are_bounded),
