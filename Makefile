@@ -560,7 +560,7 @@ cuda-folders:
 deb rpm:
 	scripts/package $@ --output $(BUILD)/packages
 # In a clean chroot; needs root, debootstrap and a Debian mirror.
-check-packages: deb
+check-packages: deb rpm
 	tests/packages $(BUILD)/packages
 
 clean:
