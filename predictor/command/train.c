@@ -318,13 +318,28 @@ static void name_stray(void *context, const struct dlt_row *row, bool took_long)
             1e3 * row->seconds, took_long ? "more than 30 times" : "less than a thirtieth of");
 }
 
+static void name_stray_run(void *context, const struct dlt_corpus_run *run, bool took_long)
+{
+    struct strays *strays = context;
+
+    if (strays->count++ >= STRAYS_NAMED)
+        return;
+    fprintf(stderr,
+            "dltime train: %s: line %u: %g ms of %s is %s what its other batches allow; it was not "
+            "used: mend or remove it\n",
+            strays->corpus->source[run->source].path, run->line, 1e3 * dlt_run_seconds(&run->run),
+            run->run.model, took_long ? "more than 30 times" : "less than a thirtieth of");
+}
+
 /* What is no evidence of its own: repeats, such as a plain and a compressed copy, and strays. */
 static int drop_rows(struct dlt_corpus *corpus, struct dlt_error *error)
 {
     struct strays strays = {.corpus = corpus};
     struct dlt_repeats repeats;
 
-    if (dlt_corpus_unique(corpus, &repeats) || dlt_corpus_drop_strays(corpus, name_stray, &strays))
+    if (dlt_corpus_unique(corpus, &repeats) ||
+        dlt_corpus_drop_strays(corpus, name_stray, &strays) ||
+        dlt_corpus_drop_stray_runs(corpus, name_stray_run, &strays))
         return dlt_fail_memory(error);
     if (strays.count > STRAYS_NAMED)
         fprintf(stderr, "dltime train: not used for the same reason: %zu more\n",

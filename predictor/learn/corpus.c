@@ -99,7 +99,7 @@ static int make_room(struct dlt_corpus *c, struct dlt_corpus_section *s, struct 
 }
 
 static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
-                   const struct dlt_measure_header *header, size_t line)
+                   const struct dlt_measure_header *header, uint32_t line)
 {
     size_t group = find_group(c, header, m->record.threads), section;
     struct dlt_row *row;
@@ -118,7 +118,7 @@ static int add_row(struct dlt_corpus *c, const struct dlt_measurement *m,
                                 .disturbed = m->disturbed,
                                 .place = c->placed++,
                                 .source = (uint32_t)(c->source_count - 1),
-                                .line = line < UINT32_MAX ? (uint32_t)line : UINT32_MAX};
+                                .line = line};
     return 0;
 }
 
@@ -140,22 +140,31 @@ static void put_in_order(struct dlt_corpus *c)
     }
 }
 
-static int add_run(struct dlt_corpus *c, const struct dlt_run *run)
+static uint32_t line_number(const struct dlt_measure_reader *reader)
+{
+    size_t line = dlt_measure_line(reader);
+
+    return line < UINT32_MAX ? (uint32_t)line : UINT32_MAX;
+}
+
+static int add_run(struct dlt_corpus *c, const struct dlt_run *run, uint32_t line)
 {
     if (dlt_grow(&c->run, sizeof *c->run, c->run_count, 1, &c->run_room))
         return -1;
-    c->run[c->run_count++] = (struct dlt_corpus_run){.run = *run, .source = c->source_count - 1};
+    c->run[c->run_count++] =
+        (struct dlt_corpus_run){.run = *run, .source = c->source_count - 1, .line = line};
     return 0;
 }
 
-static int add_looked_up(struct dlt_corpus *c, const struct dlt_measurement *m)
+static int add_looked_up(struct dlt_corpus *c, const struct dlt_measurement *m, uint32_t line)
 {
     if (dlt_grow(&c->looked_up, sizeof *c->looked_up, c->looked_up_count, 1, &c->looked_up_room))
         return -1;
     c->looked_up[c->looked_up_count++] =
         (struct dlt_looked_up){.record = m->record,
                                .seconds = m->disturbed && m->min_s > 0 ? m->min_s : m->median_s,
-                               .source = c->source_count - 1};
+                               .source = c->source_count - 1,
+                               .line = line};
     return 0;
 }
 
@@ -171,13 +180,13 @@ static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
 
         if (source->header.runs) {
             source->runs++;
-            failed = add_run(c, &run) != 0;
+            failed = add_run(c, &run, line_number(reader)) != 0;
         } else if (measurement.median_s > 0) {
             source->rows++;
             source->disturbed += measurement.disturbed;
             failed = source->header.table
-                         ? add_looked_up(c, &measurement) != 0
-                         : add_row(c, &measurement, &source->header, dlt_measure_line(reader)) != 0;
+                         ? add_looked_up(c, &measurement, line_number(reader)) != 0
+                         : add_row(c, &measurement, &source->header, line_number(reader)) != 0;
         }
         if (failed)
             return dlt_fail_memory(error);

@@ -45,6 +45,7 @@ struct dlt_row {
 struct dlt_corpus_run {
     struct dlt_run run;
     size_t source; /* the file it came from */
+    uint32_t line; /* in that file, from 1 */
 };
 
 /* A row of a table: a file whose rows are looked up rather than learned from. */
@@ -52,6 +53,7 @@ struct dlt_looked_up {
     struct dlt_record record;
     double seconds;
     size_t source; /* the file it came from */
+    uint32_t line; /* in that file, from 1 */
 };
 
 struct dlt_source {
@@ -102,8 +104,15 @@ typedef void dlt_stray_found(void *context, const struct dlt_row *row, bool took
 
 /* Drops rows whose time is at least 30 times what nine tenths of the section's others allow for
  * their work, or at most a thirtieth: slips of a unit, a clock that was set. Sections of fewer than
- * five rows are left as they are. Returns 0, or -1 out of memory. */
+ * five rows are left as they are. Those of tables are judged alike. Returns 0, or -1 out of memory.
+ */
 int dlt_corpus_drop_strays(struct dlt_corpus *corpus, dlt_stray_found *found, void *context);
+
+/* The same of runs: against other batches of the same network, device, precision and the like, of
+ * which there have to be two. */
+typedef void dlt_stray_run_found(void *context, const struct dlt_corpus_run *run, bool took_long);
+int dlt_corpus_drop_stray_runs(struct dlt_corpus *corpus, dlt_stray_run_found *found,
+                               void *context);
 
 /* Drops the rows that are marked, by their place in corpus->row, and counts them no longer. */
 void dlt_corpus_drop(struct dlt_corpus *corpus, const bool *gone);

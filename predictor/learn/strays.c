@@ -7,13 +7,15 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "learn/corpus.h"
 #include "learn/train_parts.h"
 
 enum {
     LEAST_ROWS = 5, /* of a section; fewer do not outvote one */
-    JUDGES = 256    /* rows that each is compared with, at most */
+    JUDGES = 256,   /* rows that each is compared with, at most */
+    NEAR = 1000     /* places before and behind a run that are looked for its other batches */
 };
 static const double stray_factor = 30, agreeing = 0.9;
 
@@ -51,8 +53,8 @@ static int verdict(const struct judge *judge, size_t judges, const struct dlt_ro
            ((double)below >= agreeing * (double)asked);
 }
 
-static void judge_section(struct dlt_corpus *c, const struct dlt_row *const *row, size_t count,
-                          bool *gone, dlt_stray_found *found, void *context)
+static void judge_section(const struct dlt_corpus *c, const struct dlt_row *const *row,
+                          size_t count, bool *gone, dlt_stray_found *found, void *context)
 {
     struct judge judge[JUDGES];
     size_t judges = count < JUDGES ? count : JUDGES;
@@ -71,21 +73,111 @@ static void judge_section(struct dlt_corpus *c, const struct dlt_row *const *row
     }
 }
 
-int dlt_corpus_drop_strays(struct dlt_corpus *c, dlt_stray_found *found, void *context)
+/* What makes runs batches of one thing. */
+static bool same_but_for_batch(const struct dlt_run *a, const struct dlt_run *b)
+{
+    return strcmp(a->model, b->model) == 0 && strcmp(a->device, b->device) == 0 &&
+           strcmp(a->configuration, b->configuration) == 0 && strcmp(a->variant, b->variant) == 0 &&
+           strcmp(a->precision, b->precision) == 0 && strcmp(a->optimizer, b->optimizer) == 0 &&
+           strcmp(a->framework, b->framework) == 0 && strcmp(a->layout, b->layout) == 0 &&
+           a->pass == b->pass && a->devices == b->devices && a->nodes == b->nodes &&
+           a->threads == b->threads && a->sequence == b->sequence &&
+           memcmp(a->input, b->input, sizeof a->input) == 0;
+}
+
+/* As verdict, of run r among those that stand near it in the files. */
+static int verdict_on_run(const struct dlt_corpus *c, size_t r)
+{
+    const struct dlt_run *run = &c->run[r].run;
+    const double seconds = dlt_run_seconds(run);
+    size_t asked = 0, above = 0, below = 0;
+
+    for (size_t i = r > NEAR ? r - NEAR : 0;
+         seconds > 0 && run->batch > 0 && i < c->run_count && i < r + NEAR; i++) {
+        const struct dlt_run *other = &c->run[i].run;
+        double more, took = dlt_run_seconds(other);
+
+        if (other == run || !(took > 0) || other->batch < 1 || !same_but_for_batch(run, other))
+            continue;
+        more = (double)run->batch / (double)other->batch;
+        asked++;
+        above += seconds > stray_factor * took * fmax(1, more);
+        below += stray_factor * seconds < took * fmin(1, more);
+    }
+    if (asked < 2)
+        return 0;
+    return ((double)above >= agreeing * (double)asked) -
+           ((double)below >= agreeing * (double)asked);
+}
+
+int dlt_corpus_drop_stray_runs(struct dlt_corpus *c, dlt_stray_run_found *found, void *context)
+{
+    signed char *said = calloc(c->run_count + 1, sizeof *said);
+    size_t kept = 0;
+
+    if (!said)
+        return -1;
+    for (size_t r = 0; r < c->run_count; r++)
+        said[r] = (signed char)verdict_on_run(c, r);
+    for (size_t r = 0; r < c->run_count; r++) {
+        if (said[r])
+            found(context, &c->run[r], said[r] > 0);
+        else
+            c->run[kept++] = c->run[r];
+    }
+    c->run_count = kept;
+    free(said);
+    return 0;
+}
+
+/* Marks the strays of all sections; gone: room for one of each row. */
+static int judge_all(const struct dlt_corpus *c, bool *gone, dlt_stray_found *found, void *context)
 {
     const struct dlt_row **row = dlt_sorted_rows(c);
-    bool *gone = calloc(c->row_count + 1, sizeof *gone);
-    int result = row && gone ? 0 : -1;
     size_t alike;
 
-    for (size_t r = 0; result == 0 && r < c->row_count; r += alike) {
+    for (size_t r = 0; row && r < c->row_count; r += alike) {
         alike = dlt_rows_alike(row, r, c->row_count);
         if (alike >= LEAST_ROWS)
             judge_section(c, row + r, alike, gone, found, context);
     }
-    if (result == 0)
-        dlt_corpus_drop(c, gone);
     free(row);
+    return row ? 0 : -1;
+}
+
+/* The rows of tables, as if they were learned from. */
+static int drop_from_tables(struct dlt_corpus *c, dlt_stray_found *found, void *context)
+{
+    struct dlt_corpus rows = {.row = calloc(c->looked_up_count + 1, sizeof *rows.row),
+                              .row_count = c->looked_up_count};
+    bool *gone = calloc(c->looked_up_count + 1, sizeof *gone);
+    size_t kept = 0;
+    int result = rows.row && gone ? 0 : -1;
+
+    for (size_t i = 0; result == 0 && i < c->looked_up_count; i++)
+        rows.row[i] = (struct dlt_row){.record = c->looked_up[i].record,
+                                       .seconds = c->looked_up[i].seconds,
+                                       .source = (uint32_t)c->looked_up[i].source,
+                                       .line = c->looked_up[i].line};
+    if (result == 0)
+        result = judge_all(&rows, gone, found, context);
+    for (size_t i = 0; result == 0 && i < c->looked_up_count; i++)
+        if (!gone[i])
+            c->looked_up[kept++] = c->looked_up[i];
+    if (result == 0)
+        c->looked_up_count = kept;
+    free(rows.row);
     free(gone);
     return result;
+}
+
+int dlt_corpus_drop_strays(struct dlt_corpus *c, dlt_stray_found *found, void *context)
+{
+    bool *gone = calloc(c->row_count + 1, sizeof *gone);
+    int result = gone ? judge_all(c, gone, found, context) : -1;
+
+    if (result == 0)
+        dlt_corpus_drop(c, gone);
+    free(gone);
+    return result ? result : drop_from_tables(c, found, context);
 }

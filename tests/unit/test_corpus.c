@@ -219,6 +219,45 @@ static void rows_that_no_other_allows_are_dropped_by_line(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+static void note_stray_run(void *context, const struct dlt_corpus_run *run, bool took_long)
+{
+    char **told = context;
+
+    assert_null(*told);
+    assert_true(asprintf(told, "%u%s", run->line, took_long ? "+" : "-") > 0);
+}
+
+/* A step of a network takes 10 ms at batch 1, 20 at 2 and 80 at 8, and not a day at 4. Of another
+ * network, or in another precision, a day says nothing of it. */
+static void a_run_that_its_other_batches_do_not_allow_is_dropped_by_line(void **state)
+{
+    static const char *const runs[] = {
+        "\"model\":\"lenet5\",\"batch\":1,\"step_ms\":10",
+        "\"model\":\"lenet5\",\"batch\":2,\"step_ms\":20",
+        "\"model\":\"lenet5\",\"batch\":4,\"step_ms\":86400000",
+        "\"model\":\"lenet5\",\"batch\":8,\"step_ms\":80",
+        "\"model\":\"lenet5\",\"batch\":8,\"step_ms\":86400000,\"precision\":\"float16\"",
+        "\"model\":\"gpt2\",\"batch\":8,\"step_ms\":86400000"};
+    FILE *file = fopen(path, "w");
+    struct dlt_corpus corpus = {.seed = 1};
+    struct dlt_error error;
+    char *told = NULL;
+
+    (void)state;
+    assert_non_null(file);
+    fputs("{\"format\":\"dltime-runs\",\"version\":1}\n", file);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        fprintf(file, "{\"device\":\"Tesla K40\",\"pass\":\"step\",%s}\n", runs[i]);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(dlt_corpus_add(&corpus, path, &error), 0);
+    assert_int_equal(dlt_corpus_drop_stray_runs(&corpus, note_stray_run, &told), 0);
+    assert_non_null(told);
+    assert_string_equal(told, "4+");
+    assert_int_equal(corpus.run_count, 5);
+    free(told);
+    dlt_corpus_clear(&corpus);
+}
+
 /* Of four rows two may be wrong as well as two right. */
 static void too_few_rows_do_not_outvote_one(void **state)
 {
@@ -245,6 +284,7 @@ int main(void)
         cmocka_unit_test(two_files_are_sampled_as_one),
         cmocka_unit_test(a_configuration_counts_once_with_the_median_of_its_times),
         cmocka_unit_test(rows_that_no_other_allows_are_dropped_by_line),
+        cmocka_unit_test(a_run_that_its_other_batches_do_not_allow_is_dropped_by_line),
         cmocka_unit_test(too_few_rows_do_not_outvote_one),
     };
 
