@@ -392,8 +392,8 @@ int dlt_lower(const struct dlt_graph *graph, const struct dlt_training *settings
     *plan = NULL;
     l.dtype = malloc(graph->tensor_count);
     l.draft = calloc(graph->node_count, sizeof *l.draft);
-    l.draft_of = malloc(graph->node_count * sizeof *l.draft_of);
-    l.next = malloc(graph->node_count * sizeof *l.next);
+    l.draft_of = calloc(graph->node_count, sizeof *l.draft_of);
+    l.next = calloc(graph->node_count, sizeof *l.next);
     if (!p || !l.dtype || !l.draft || !l.draft_of || !l.next) {
         dlt_fail_memory(error);
         goto out;

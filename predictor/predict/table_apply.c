@@ -174,7 +174,7 @@ bool dlt_table_apply(const struct dlt_profile *profile, const struct dlt_target 
                      struct dlt_unit_times *unit, struct dlt_step_sum *sum,
                      struct dlt_step_parameters *parameters)
 {
-    double term[DLT_TABLE_PARTS][DLT_TABLE_TERMS], seconds[DLT_TABLE_PARTS], share;
+    double term[DLT_TABLE_PARTS][DLT_TABLE_TERMS], seconds[DLT_TABLE_PARTS] = {0}, share;
     struct dlt_table_sum convolutions;
     const struct dlt_file_table *head;
     struct dlt_table table;
