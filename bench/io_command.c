@@ -131,7 +131,7 @@ static int read_options(struct request *request, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (optind + 1 != argc)
+    if (optind + 1 != argc || !argv[optind][0])
         return bench_usage("io", "name one PATH: a file, or a folder with files");
     request->path = argv[optind];
     return -1;

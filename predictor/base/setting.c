@@ -25,6 +25,7 @@ int dlt_setting_parse(config_t *parsed, const char *path, const char *text, size
     config_init(parsed);
     if (strlen(text) != size)
         return dlt_fail(error, "%s: is not a text file", path);
+    text += dlt_text_mark(text, size);
     if (has_at_include(text))
         return dlt_fail(
             error, "%s: @include is not supported; write include = \"FILE\"; in dltime.conf", path);

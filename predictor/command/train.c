@@ -305,30 +305,34 @@ struct strays {
     size_t count;
 };
 
-static void name_stray(void *context, const struct dlt_row *row, bool took_long)
+/* others: what a row is judged by. */
+static void name_line(struct strays *strays, size_t source, uint32_t line, const char *what,
+                      bool took_long, const char *others)
 {
-    struct strays *strays = context;
-
     if (strays->count++ >= STRAYS_NAMED)
         return;
     fprintf(stderr,
-            "dltime train: %s: line %u: a %s of %g ms is %s what nine tenths of the others allow "
-            "for its size; it was not used: mend or remove it\n",
-            strays->corpus->source[row->source].path, row->line, row->record.kind->name,
-            1e3 * row->seconds, took_long ? "more than 30 times" : "less than a thirtieth of");
+            "dltime train: %s: line %u: %s is %s what %s; it was not used: mend or remove it\n",
+            strays->corpus->source[source].path, line, what,
+            took_long ? "more than 30 times" : "less than a thirtieth of", others);
+}
+
+static void name_stray(void *context, const struct dlt_row *row, bool took_long)
+{
+    char what[96];
+
+    snprintf(what, sizeof what, "a %s of %g ms", row->record.kind->name, 1e3 * row->seconds);
+    name_line(context, row->source, row->line, what, took_long,
+              "nine tenths of the others allow for its size");
 }
 
 static void name_stray_run(void *context, const struct dlt_corpus_run *run, bool took_long)
 {
-    struct strays *strays = context;
+    char what[300];
 
-    if (strays->count++ >= STRAYS_NAMED)
-        return;
-    fprintf(stderr,
-            "dltime train: %s: line %u: %g ms of %s is %s what its other batches allow; it was not "
-            "used: mend or remove it\n",
-            strays->corpus->source[run->source].path, run->line, 1e3 * dlt_run_seconds(&run->run),
-            run->run.model, took_long ? "more than 30 times" : "less than a thirtieth of");
+    snprintf(what, sizeof what, "%g ms of %s", 1e3 * dlt_run_seconds(&run->run), run->run.model);
+    dlt_text_printable(what);
+    name_line(context, run->source, run->line, what, took_long, "its other batches allow");
 }
 
 /* What is no evidence of its own: repeats, such as a plain and a compressed copy, and strays. */

@@ -136,7 +136,7 @@ int dlt_account_parse(char *text, const char *delimiter, bool header, struct dlt
     int result;
 
     if (header)
-        result = parse_lines(text, delimiter, &list, error);
+        result = parse_lines(text + dlt_text_mark(text, strlen(text)), delimiter, &list, error);
     else
         result = parse_records(text, delimiter, &list) ? dlt_fail_memory(error) : 0;
     if (result) {

@@ -285,6 +285,7 @@ configurations() {
     run -1 "$dlbench" io /dev/zero
     [[ "$output" == *"neither a folder nor a regular file"* ]]
     run -2 "$dlbench" io
+    run -2 "$dlbench" io ""
     run -2 "$dlbench" io hollow --sample-size much
     [[ "$output" == *'--sample-size "much": a size is wanted'* ]]
     run -2 "$dlbench" io hollow --pattern sideways

@@ -105,6 +105,22 @@ static void every_setting_is_read(void **state)
     dlt_config_clear(&config);
 }
 
+/* As an editor on Windows saves it. */
+static void a_byte_order_mark_and_carriage_returns_do_no_harm(void **state)
+{
+    struct dlt_config config;
+    struct dlt_error error;
+
+    (void)state;
+    assert_int_equal(load("\xef\xbb\xbf"
+                          "confidence = 0.9;\r\ngrain = \"10m\";\r\n",
+                          &config, &error),
+                     0);
+    assert_near(config.confidence, 0.9, 1e-12);
+    assert_near(config.grain_s, 600, 0);
+    dlt_config_clear(&config);
+}
+
 static void what_is_wrong_is_named_with_line_and_mend(void **state)
 {
     static const struct {
@@ -336,6 +352,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_file_has_the_documented_defaults),
         cmocka_unit_test(every_setting_is_read),
+        cmocka_unit_test(a_byte_order_mark_and_carriage_returns_do_no_harm),
         cmocka_unit_test(what_is_wrong_is_named_with_line_and_mend),
         cmocka_unit_test(the_including_file_wins_over_the_included_one),
         cmocka_unit_test(a_file_that_others_may_write_is_not_believed),
