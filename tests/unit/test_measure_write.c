@@ -35,6 +35,16 @@ static void random_field(struct dlt_record *record, const struct dlt_field *fiel
     }
 }
 
+/* A transposed convolution's output, one of those that its other sizes allow. */
+static void cover(struct dlt_spatial *s, int d)
+{
+    int64_t most = s->stride[d] > s->dilation[d] ? s->stride[d] : s->dilation[d];
+
+    if (s->out_size[d] > 0)
+        s->out_size[d] = (s->in_size[d] - 1) * s->stride[d] + s->dilation[d] * (s->kernel[d] - 1) +
+                         1 - s->padding[d][0] - s->padding[d][1] + random_below(most);
+}
+
 static struct dlt_measurement random_measurement(const struct dlt_record_kind *kind)
 {
     struct dlt_measurement m;
@@ -46,6 +56,8 @@ static struct dlt_measurement random_measurement(const struct dlt_record_kind *k
             random_field(&m.record, field);
         if (kind->dims > 0 && random_below(2))
             m.record.u.spatial.groups = 1;
+        for (int d = 0; d < kind->dims; d++)
+            cover(&m.record.u.spatial, d);
     } while (dlt_record_check(&m.record, NULL));
     m.record.pass = (enum dlt_pass)random_below(DLT_PASSES);
     m.record.dtype = (enum dlt_dtype)random_below(DLT_DTYPES);
