@@ -189,6 +189,14 @@ static int grow(struct part *part, struct dlt_error *error)
     return 0;
 }
 
+/* They would be most of the errors. */
+static void leave_out(void *context, const struct dlt_row *row, bool took_long)
+{
+    (void)context;
+    (void)row;
+    (void)took_long;
+}
+
 int report_curve_make(const char *path, struct report_curve *curve, struct dlt_error *error)
 {
     struct dlt_corpus corpus = {0};
@@ -197,7 +205,8 @@ int report_curve_make(const char *path, struct report_curve *curve, struct dlt_e
     int result = dlt_corpus_add(&corpus, path, error);
 
     curve->path = path;
-    if (result == 0 && dlt_corpus_unique(&corpus, &repeats))
+    if (result == 0 &&
+        (dlt_corpus_unique(&corpus, &repeats) || dlt_corpus_drop_strays(&corpus, leave_out, NULL)))
         result = dlt_fail_memory(error);
     if (result == 0 && corpus.row_count < 2 * FIRST_ROWS)
         result = dlt_fail(error,

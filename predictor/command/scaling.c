@@ -243,6 +243,18 @@ static void list_files(const struct options *o, char *text, size_t size)
     }
 }
 
+static void warn_absurd(const struct dlt_scaling_table *t)
+{
+    if (t->absurd)
+        fprintf(stderr,
+                "dltime scaling: %s: line %zu: its time and that on one device, %s: line %zu, are "
+                "further apart than devices and links explain, and are not used: mend or remove "
+                "the wrong one\n",
+                t->several.path, t->several.line, t->one.path, t->one.line);
+    if (t->absurd > 1)
+        fprintf(stderr, "dltime scaling: not used for the same reason: %zu more\n", t->absurd - 1);
+}
+
 static int fit_pairs(struct dlt_scaling_table *t, const struct options *o, struct dlt_error *error)
 {
     struct dlt_scaling_run *run = NULL;
@@ -256,6 +268,7 @@ static int fit_pairs(struct dlt_scaling_table *t, const struct options *o, struc
     /* Without the catalogue the ring's link is not known: the generic expression does without. */
     dlt_devices_load_installed(&ignored);
     result = dlt_scaling_pairs(t, &run, &count, error);
+    warn_absurd(t);
     if (result == 0 && count == 0)
         result = dlt_fail(error, "no run on several devices has its like on one device (same "
                                  "model, device, precision, pass and framework); measure some "

@@ -14,9 +14,11 @@
 
 static int make_room(struct dlt_scaling_table *table, struct dlt_error *error)
 {
-    size_t row = (table->columns + 1) * sizeof *table->column, room = table->room;
+    size_t row = (table->columns + 1) * sizeof *table->column;
+    size_t room = table->room, places = table->room;
 
     if (dlt_grow(&table->run, sizeof *table->run, table->count, 1, &room) ||
+        dlt_grow(&table->place, sizeof *table->place, table->count, 1, &places) ||
         dlt_grow(&table->column, row, table->count, 1, &table->room))
         return dlt_fail_memory(error);
     return 0;
@@ -66,6 +68,8 @@ int dlt_scaling_read(struct dlt_scaling_table *table, const char *path, const ch
                     break;
                 }
                 table->run[table->count] = run;
+                table->place[table->count] =
+                    (struct dlt_scaling_place){path, dlt_measure_line(reader)};
                 take_columns(table, reader, name);
                 table->count++;
             }
@@ -77,6 +81,7 @@ int dlt_scaling_read(struct dlt_scaling_table *table, const char *path, const ch
 void dlt_scaling_table_clear(struct dlt_scaling_table *table)
 {
     free(table->run);
+    free(table->place);
     free(table->name);
     free(table->column);
     *table = (struct dlt_scaling_table){0};
@@ -193,6 +198,22 @@ static void number(const struct dlt_run *const *of, const struct dlt_scaling_run
         fresh->family = (*families)++;
 }
 
+/* Whether one of a pair is off by a unit or worse: devices share work, and links are slow, but not
+ * so. Remembers the first. */
+static bool is_absurd(struct dlt_scaling_table *table, const struct dlt_run *several,
+                      const struct dlt_run *one, const struct dlt_scaling_run *pair)
+{
+    double ratio = pair->seconds / pair->one_s;
+
+    if (ratio > 1.0 / 30 && ratio < 1000)
+        return false;
+    if (table->absurd++ == 0) {
+        table->several = table->place[several - table->run];
+        table->one = table->place[one - table->run];
+    }
+    return true;
+}
+
 int dlt_scaling_pairs(struct dlt_scaling_table *table, struct dlt_scaling_run **runs, size_t *count,
                       struct dlt_error *error)
 {
@@ -220,11 +241,13 @@ int dlt_scaling_pairs(struct dlt_scaling_table *table, struct dlt_scaling_run **
 
         if (!one)
             continue;
+        take_times(one, several, fresh);
+        if (is_absurd(table, several, one, fresh))
+            continue;
         of[*count] = several;
         number(of, run, *count, &networks, &families, fresh);
         if (networks > known)
             bytes[fresh->network] = gradient_bytes(several, table->name[fresh->network]);
-        take_times(one, several, fresh);
         fresh->where = (struct dlt_scaling_case){
             .network = table->name[fresh->network],
             .devices = several->devices,

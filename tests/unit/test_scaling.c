@@ -85,6 +85,29 @@ static void runs_on_several_devices_find_their_like_on_one(void **state)
     dlt_scaling_table_clear(&table);
 }
 
+/* A day on two devices, of what takes 10 ms on one, in line 26 behind the header and 24 runs. */
+static void a_pair_that_no_link_explains_is_told_by_its_lines(void **state)
+{
+    struct dlt_scaling_table table = {0};
+    struct dlt_scaling_run *run;
+    struct dlt_error error;
+    size_t count;
+
+    (void)state;
+    write_runs("{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
+               "\"precision\":\"float32\",\"pass\":\"step\",\"framework\":\"pytorch\","
+               "\"step_ms\":86400000}\n");
+    assert_int_equal(dlt_scaling_read(&table, path, NULL, 0, &error), 0);
+    assert_int_equal(dlt_scaling_pairs(&table, &run, &count, &error), 0);
+    assert_int_equal(count, 18);
+    assert_int_equal(table.absurd, 1);
+    assert_string_equal(table.several.path, path);
+    assert_int_equal(table.several.line, 26);
+    assert_in_range(table.one.line, 2, 25);
+    free(run);
+    dlt_scaling_table_clear(&table);
+}
+
 static void a_fit_gives_back_what_made_the_runs(void **state)
 {
     struct dlt_generic_settings settings = {
@@ -161,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_on_several_devices_find_their_like_on_one),
+        cmocka_unit_test(a_pair_that_no_link_explains_is_told_by_its_lines),
         cmocka_unit_test(a_fit_gives_back_what_made_the_runs),
         cmocka_unit_test(files_that_are_no_scaling_are_refused),
     };
