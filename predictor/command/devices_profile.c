@@ -41,6 +41,12 @@ static const char *name_at(const char *const *names, uint32_t count, uint32_t in
     return index < count ? names[index] : "?";
 }
 
+/* Whether a section is one of an entry's that answer. */
+static bool is_shown(const struct dlt_file_section *s, size_t entry)
+{
+    return s->entry == entry && !dlt_section_is_start(s);
+}
+
 static void print_section(const struct dlt_file_section *s)
 {
     char pass[128], mape[32], median[32], coverage[32], type[48];
@@ -82,7 +88,7 @@ static void print_profile(const struct dlt_profile *profile)
         printf("  %-16s %-34s %-14s %-10s %8s %8s %8s %8s\n", "OPERATOR", "PASSES", "TYPE",
                "RESTS ON", "ROWS", "MAPE", "MEDIAN", "IN 90 %");
         for (uint32_t k = 0; k < profile->header->section_count; k++)
-            if (profile->section[k].entry == i)
+            if (is_shown(&profile->section[k], i))
                 print_section(&profile->section[k]);
         for (unsigned f = 0; f < DLT_FRAMEWORKS; f++) {
             dlt_profile_step(profile, i, (enum dlt_framework)f, &step);
@@ -139,7 +145,7 @@ static void profile_json(const struct dlt_profile *profile)
         dlt_json_number(entry, "rows", (double)profile->entry[i].rows);
         json_object_object_add(entry, "ops", ops);
         for (uint32_t k = 0; k < profile->header->section_count; k++)
-            if (profile->section[k].entry == i)
+            if (is_shown(&profile->section[k], i))
                 json_object_array_add(ops, section_json(&profile->section[k]));
         json_object_array_add(devices, entry);
     }

@@ -132,6 +132,8 @@ static void write_sections(FILE *page, const struct dlt_profile *profile)
         const struct dlt_file_section *s = &profile->section[i];
         char kind[sizeof s->kind + 1];
 
+        if (dlt_section_is_start(s)) /* answers nothing */
+            continue;
         snprintf(kind, sizeof kind, "%.*s", (int)sizeof s->kind, s->kind);
         fputs("<tr>", page);
         html_cell(page, dlt_profile_device(profile, s->entry)->name);

@@ -14,6 +14,7 @@
 #include "learn/each.h"
 #include "learn/general.h"
 #include "learn/runs.h"
+#include "learn/starts.h"
 #include "learn/tables.h"
 #include "learn/train.h"
 #include "learn/train_parts.h"
@@ -29,6 +30,8 @@ static const char help[] =
     "few\n"
     "                     rows are enough (`dlbench run --quick`); with files of runs alone, only\n"
     "                     learn again how its operators add up to steps\n"
+    "                     none: begin from nothing; else convolutions' networks begin from those\n"
+    "                     that the installed profile `general` keeps of other devices\n"
     "  --method METHOD    auto (default): what suits the rows; mlp: neural networks;\n"
     "                     linear: linear regression on FLOPs and sizes, to compare with;\n"
     "                     cost: the cost model alone; conv-table: as auto, and CNNs' steps by a\n"
@@ -181,7 +184,7 @@ static void print_summary(const struct dlt_profile_writer *w)
         const struct dlt_file_section *s = &w->section[i].index;
         char mape[32] = "-";
 
-        if (dlt_table_is(s->kind)) /* has a line of its own */
+        if (dlt_table_is(s->kind) || dlt_section_is_start(s)) /* has a line of its own; none */
             continue;
         if (s->held_out)
             snprintf(mape, sizeof mape, "%.1f %%", 100 * s->mape);
@@ -274,6 +277,45 @@ static int check_twice(const struct dlt_corpus *corpus)
     return COMMAND_DONE;
 }
 
+static const char no_base[] = "none", general[] = "general";
+
+/* What networks began from, among the sources. */
+static int put_start(const struct dlt_profile *profile, struct dlt_profile_writer *writer)
+{
+    struct dlt_file_source source;
+
+    memset(&source, 0, sizeof source);
+    snprintf(source.path, sizeof source.path, "%s.dlp", general);
+    dlt_text_copy(source.text, sizeof source.text,
+                  "where networks begin: it knows other devices' convolutions");
+    source.size = profile->header->file_size;
+    source.digest = profile->header->directory_checksum; /* which covers its sections' */
+    return dlt_profile_writer_source(writer, &source);
+}
+
+/* Networks begin from what the installed general profile keeps of other devices, where it does. */
+static int learn_alone(const struct options *o, const struct dlt_corpus *corpus,
+                       struct dlt_profile_writer *writer, struct dlt_error *error)
+{
+    struct dlt_train_settings settings = o->settings;
+    struct dlt_profile *profile = NULL;
+    int result;
+
+    if (settings.method <= DLT_METHOD_MLP && command_profile_load(general, &profile, NULL) == 0 &&
+        dlt_starts_serve(profile, corpus)) {
+        settings.starts = profile;
+        fprintf(stderr,
+                "dltime train: networks of convolutions begin from those that %s keeps of "
+                "other devices (--base none: from nothing)\n",
+                dlt_profile_path(profile));
+    }
+    result = dlt_train(corpus, &settings, writer, error);
+    if (result == 0 && settings.starts && put_start(profile, writer))
+        result = dlt_fail_memory(error);
+    dlt_profile_destroy(profile);
+    return result;
+}
+
 /* From the files alone, or from a profile of other devices and the files; files of runs alone
  * leave the base's operators as they are. */
 static int learn(const struct options *o, const struct dlt_corpus *corpus,
@@ -283,6 +325,8 @@ static int learn(const struct options *o, const struct dlt_corpus *corpus,
     int result;
 
     if (!o->base)
+        return learn_alone(o, corpus, writer, error);
+    if (strcmp(o->base, no_base) == 0)
         return dlt_train(corpus, &o->settings, writer, error);
     if (command_profile_load(o->base, &base, error))
         return -1;

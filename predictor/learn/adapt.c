@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "learn/general.h"
+#include "learn/starts.h"
 #include "learn/train_parts.h"
 
 enum {
@@ -191,19 +192,22 @@ static int adapt_rest(struct adapt *a)
 static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
                  struct dlt_error *error)
 {
+    struct dlt_train_settings begun = *settings;
     const struct dlt_row **row = dlt_sorted_rows(a->corpus);
     int result = -1;
 
+    begun.starts = a->base;
     if (row && !dlt_train_entries(a->corpus, a->writer)) {
         for (size_t g = 0; g < a->corpus->group_count; g++)
             a->writer->entry[g].adapted = 1;
         if (!dlt_profile_writer_copy(a->writer, a->base, is_kept, NULL) &&
             !dlt_train_sources(a->corpus, a->writer))
             result = 0;
+        dlt_starts_drop(a->writer);
     }
     if (result == 0 && !dlt_writer_profile(a->writer, &a->donors, error))
         result = adapt_measured(a, row) ||
-                         dlt_train_sections(a->corpus, settings, is_own, a, a->writer) ||
+                         dlt_train_sections(a->corpus, &begun, is_own, a, a->writer) ||
                          adapt_rest(a)
                      ? -1
                      : 0;

@@ -85,7 +85,7 @@ static int copy_sections(const struct dlt_profile_writer *from, uint32_t entry,
         struct dlt_file_section index = from->section[i].index;
         unsigned char *bytes;
 
-        if (index.entry != entry)
+        if (index.entry != entry || dlt_section_is_start(&index))
             continue;
         bytes = malloc(index.size + 1);
         if (!bytes)

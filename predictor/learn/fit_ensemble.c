@@ -11,6 +11,7 @@
 #include "learn/model_build.h"
 #include "learn/parallel.h"
 #include "learn/sessions.h"
+#include "learn/start.h"
 #include "learn/trees.h"
 
 enum { MOST_LEARNERS = 16 };
@@ -22,6 +23,7 @@ enum { MOST_LEARNERS = 16 };
  */
 struct ensemble {
     const struct dlt_ensemble_settings *settings;
+    const struct dlt_start *begun; /* what the networks begin from; NULL: random numbers */
     struct dlt_network network;
     const float *x, *y, *weight;
     float *told;         /* rows x (inputs + 1): x and the level; NULL: one session */
@@ -37,12 +39,27 @@ struct ensemble {
     float *output[MOST_LEARNERS];
 };
 
+/* The start's parameters, where sessions are told with nothing made of their level as yet. */
+static void begin(const struct ensemble *e, size_t member, float *parameter)
+{
+    const struct dlt_network *n = &e->begun->network;
+    const float *from = e->begun->parameter[member % e->begun->members];
+    size_t first = (size_t)n->width[0] * (size_t)n->width[1];
+    size_t level = e->told ? (size_t)n->width[1] : 0;
+
+    memcpy(parameter, from, first * sizeof *parameter);
+    memset(parameter + first, 0, level * sizeof *parameter);
+    memcpy(parameter + first + level, from + first,
+           (dlt_network_parameters(n) - first) * sizeof *parameter);
+}
+
 static void train_network(struct ensemble *e, size_t member)
 {
     const struct dlt_ensemble_settings *s = e->settings;
-    struct dlt_mlp_settings settings = {.epochs = s->epochs,
+    struct dlt_mlp_settings settings = {.epochs = e->begun ? s->begun_epochs : s->epochs,
                                         .batch = 64,
-                                        .rate = 2e-3,
+                                        .rate = e->begun ? 5e-4 : 2e-3,
+                                        .begun = e->begun != NULL,
                                         .warm_up = 0.05,
                                         .decay = 0.1,
                                         .beta = 0.1,
@@ -50,6 +67,8 @@ static void train_network(struct ensemble *e, size_t member)
                                         .stream = s->stream * 64 + member};
 
     e->parameter[member] = malloc(dlt_network_parameters(&e->network) * sizeof(float));
+    if (e->begun && e->parameter[member])
+        begin(e, member, e->parameter[member]);
     e->failed[member] = !e->parameter[member] ||
                         dlt_mlp_train(&e->network, e->told ? e->told : e->x, e->y, e->weight,
                                       e->rows, &settings, e->parameter[member]) != 0;
@@ -334,10 +353,12 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
 
     for (size_t r = 0; weight && r < rows->count; r++)
         weight[r] = dlt_row_weight(rows->row[r]->seconds);
-    if (e && weight && !dlt_fit_features(b, rows, NULL, &x, &y)) {
+    b->begun = dlt_start_choose(settings->start, settings->starts, b, rows);
+    if (e && weight && !dlt_fit_features(b, rows, NULL, b->begun, &x, &y)) {
         e->settings = settings;
-        e->network =
-            (struct dlt_network){.layers = 4, .width = {(int)b->model.inputs, 128, 96, 64, 1}};
+        e->begun = b->begun;
+        e->network = (struct dlt_network){.layers = 4,
+                                          .width = {(int)b->model.inputs, DLT_ENSEMBLE_WIDTHS, 1}};
         e->x = x;
         e->y = y;
         e->weight = weight;

@@ -123,7 +123,7 @@ int dlt_fit_kernel(struct dlt_build *b, const struct dlt_rows *rows)
     float *x, *y;
     int result = -1;
 
-    if (dlt_fit_features(b, rows, is_smooth, &x, &y))
+    if (dlt_fit_features(b, rows, is_smooth, NULL, &x, &y))
         return -1;
     p.y = y;
     p.squared = calloc(p.n * p.n, sizeof *p.squared);

@@ -13,6 +13,7 @@
 #include "base/known.h"
 #include "learn/drift.h"
 #include "learn/parallel.h"
+#include "learn/start.h"
 
 enum {
     LEAST_RATIO = 8,       /* rows; below, the cost model alone */
@@ -71,6 +72,9 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
+                                      .start = s->start,
+                                      .starts = convolution ? s->starts : 0,
+                                      .begun_epochs = many ? 30 : 40,
                                       .bags = without_trees ? 0 : 2,
                                       .rounds = forest->rounds,
                                       .leaves = forest->leaves,
@@ -89,6 +93,8 @@ static void choose_like(const struct dlt_build *like, struct dlt_ensemble_settin
     e->share = like->model.trees ? like->model.tree_weight : 0;
     e->members = e->share < 1 ? e->members : 0;
     e->bags = e->share > 0 ? e->bags : 0;
+    e->start = like->begun;
+    e->starts = like->begun ? 1 : 0;
 }
 
 /* Everything but the calibration. The build is started here and the caller's to clear. ensemble:

@@ -9,6 +9,8 @@ struct dlt_fit_settings {
     enum dlt_method method;
     uint64_t seed, stream;
     int threads;
+    const struct dlt_start *start; /* what convolutions' networks may begin from, of many rows */
+    size_t starts;
 };
 
 /* rows: at least one. bytes: malloc'ed. Returns -1 out of memory. */

@@ -88,6 +88,14 @@ void dlt_adamw(float *parameters, float *first, float *second, const float *grad
           (float)(1 / (1 - pow(0.9, (double)step))), (float)(1 / (1 - pow(0.999, (double)step))));
 }
 
+/* After a step whose decay went towards zero: as if it had gone towards the beginning. */
+DLT_VECTORISED static void draw_back(float *restrict p, const float *restrict beginning,
+                                     size_t count, float share)
+{
+    for (size_t i = 0; i < count; i++)
+        p[i] += share * beginning[i];
+}
+
 static void forward(const struct dlt_network *n, const float *parameters, struct pass *p,
                     size_t rows)
 {
@@ -170,6 +178,7 @@ struct training {
     size_t rows, batch, parameters;
     uint32_t *order;
     float *first, *second, *gradient, *batch_y, *batch_weight;
+    float *beginning; /* NULL: random */
     struct pass pass;
 };
 
@@ -191,7 +200,7 @@ static void run_epochs(struct training *t, struct dlt_random *random, float *par
     const struct dlt_network *n = t->network;
     const struct dlt_mlp_settings *s = t->settings;
     size_t batches = (t->rows + t->batch - 1) / t->batch;
-    double steps = (double)batches * s->epochs;
+    double steps = (double)batches * s->epochs, rate;
     uint64_t step = 0;
 
     for (int epoch = 0; epoch < s->epochs; epoch++) {
@@ -204,9 +213,11 @@ static void run_epochs(struct training *t, struct dlt_random *random, float *par
             loss_and_slope(t->pass.a[n->layers], t->batch_y, t->batch_weight, rows, (float)s->beta,
                            t->pass.d[n->layers]);
             backward(n, parameters, &t->pass, rows, t->gradient);
-            step++;
-            dlt_adamw(parameters, t->first, t->second, t->gradient, t->parameters,
-                      learning_rate(s, (double)step / steps), s->decay, step);
+            rate = learning_rate(s, (double)++step / steps);
+            dlt_adamw(parameters, t->first, t->second, t->gradient, t->parameters, rate, s->decay,
+                      step);
+            if (t->beginning)
+                draw_back(parameters, t->beginning, t->parameters, (float)(rate * s->decay));
         }
     }
 }
@@ -227,7 +238,12 @@ int dlt_mlp_train(const struct dlt_network *network, const float *x, const float
     int result = -1;
 
     dlt_random_seed(&random, settings->seed, settings->stream);
-    initialise(network, &random, parameters);
+    if (!settings->begun)
+        initialise(network, &random, parameters);
+    else if (!(t.beginning = malloc(t.parameters * sizeof *t.beginning)))
+        return -1;
+    else
+        memcpy(t.beginning, parameters, t.parameters * sizeof *t.beginning);
     t.order = malloc((rows + 1) * sizeof *t.order);
     t.first = calloc(t.parameters, sizeof *t.first);
     t.second = calloc(t.parameters, sizeof *t.second);
@@ -242,6 +258,7 @@ int dlt_mlp_train(const struct dlt_network *network, const float *x, const float
         result = 0;
     }
     free(t.order);
+    free(t.beginning);
     free(t.first);
     free(t.second);
     free(t.gradient);

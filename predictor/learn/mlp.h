@@ -5,6 +5,7 @@
 #ifndef DLT_LEARN_MLP_H
 #define DLT_LEARN_MLP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "predict/network.h"
@@ -16,12 +17,13 @@ struct dlt_mlp_settings {
     double warm_up; /* share of the steps */
     double decay;   /* decoupled, on every parameter */
     double beta;    /* smooth L1: quadratic below, linear above */
+    bool begun;     /* parameters hold what to begin from, and decay goes towards that */
     uint64_t seed, stream;
 };
 
 /*
  * x: rows x width[0], y: rows, weight: rows or NULL. He initialisation, the last layer scaled by
- * 0.3. parameters: dlt_network_parameters() of them, the result.
+ * 0.3, unless `begun`. parameters: dlt_network_parameters() of them, the result.
  * Returns 0, or -1 out of memory. Runs on one thread; deterministic.
  */
 int dlt_mlp_train(const struct dlt_network *network, const float *x, const float *y,

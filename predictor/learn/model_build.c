@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/start.h"
+
 void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind)
 {
     struct dlt_record record = dlt_record_make(kind);
@@ -175,7 +177,7 @@ static void choose_inputs(struct dlt_build *b, const struct dlt_rows *rows, cons
 }
 
 static void standardise_target(struct dlt_build *b, const struct dlt_rows *rows, const double *cost,
-                               float *y)
+                               const struct dlt_start *like, float *y)
 {
     double sum = 0, squares = 0, count = (double)rows->count;
     double low = INFINITY, high = -INFINITY;
@@ -188,8 +190,10 @@ static void standardise_target(struct dlt_build *b, const struct dlt_rows *rows,
         low = fmin(low, ratio);
         high = fmax(high, ratio);
     }
-    b->model.target_mean = sum / count;
-    b->model.target_scale = sqrt(fmax(squares / count - sum / count * (sum / count), 1e-8));
+    if (!like) {
+        b->model.target_mean = sum / count;
+        b->model.target_scale = sqrt(fmax(squares / count - sum / count * (sum / count), 1e-8));
+    }
     b->model.ratio_low = low;
     b->model.ratio_high = high;
     for (size_t r = 0; r < rows->count; r++)
@@ -198,7 +202,8 @@ static void standardise_target(struct dlt_build *b, const struct dlt_rows *rows,
 }
 
 int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
-                     bool (*wanted)(const char *name), float **x, float **y)
+                     bool (*wanted)(const char *name), const struct dlt_start *like, float **x,
+                     float **y)
 {
     struct dlt_section section = dlt_build_section(b);
     double *cost = calloc(rows->count + 1, sizeof *cost);
@@ -208,7 +213,10 @@ int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
         return -1;
     for (size_t r = 0; r < rows->count; r++)
         cost[r] = dlt_section_cost(&section, &rows->row[r]->record);
-    choose_inputs(b, rows, cost, wanted);
+    if (like)
+        dlt_start_begin(like, b);
+    else
+        choose_inputs(b, rows, cost, wanted);
     *x = calloc(rows->count * b->model.inputs + 1, sizeof **x);
     *y = calloc(rows->count + 1, sizeof **y);
     if (!*x || !*y) {
@@ -217,7 +225,7 @@ int dlt_fit_features(struct dlt_build *b, const struct dlt_rows *rows,
         free(*y);
         return -1;
     }
-    standardise_target(b, rows, cost, *y);
+    standardise_target(b, rows, cost, like, *y);
     section = dlt_build_section(b);
     for (size_t r = 0; r < rows->count; r++)
         dlt_section_input(&section, rows->device, &rows->row[r]->record, cost[r],

@@ -18,6 +18,8 @@ struct dlt_spread_prior {
     bool learned; /* from other devices, as model.near was: few rows then tell the scale alone */
 };
 
+struct dlt_start;
+
 /* Owns its arrays; a section's arrays point into them once dlt_build_section was called. */
 struct dlt_build {
     struct dlt_file_model model;
@@ -36,6 +38,7 @@ struct dlt_build {
     float axis_low[DLT_COORDINATES_MAX], axis_high[DLT_COORDINATES_MAX];
     int8_t *neighbour; /* malloc'ed */
     struct dlt_file_donor donor[DLT_DONORS];
+    const struct dlt_start *begun; /* what the networks began from; NULL: random numbers */
 };
 
 /* What a device was seen to reach, or its data sheet says with the usual losses; 0: unknown.
@@ -73,18 +76,25 @@ int dlt_fit_density(struct dlt_build *build, const struct dlt_rows *rows,
 
 /* Standardised features of rows and the standardised target ln(seconds / cost); fills in the
  * build's inputs and target. x: rows x model.inputs, y: rows, both malloc'ed. `wanted` filters
- * features by name; NULL: all that vary. */
+ * features by name; NULL: all that vary. like: whose inputs and target to take; NULL: the rows'. */
 int dlt_fit_features(struct dlt_build *build, const struct dlt_rows *rows,
-                     bool (*wanted)(const char *name), float **x, float **y);
+                     bool (*wanted)(const char *name), const struct dlt_start *like, float **x,
+                     float **y);
 int dlt_fit_kernel(struct dlt_build *build, const struct dlt_rows *rows);
 
+/* Widths of an ensemble's networks, between the inputs and the output. */
+#define DLT_ENSEMBLE_WIDTHS 128, 96, 64
+
 struct dlt_ensemble_settings {
-    int members;  /* networks; 0: trees alone */
-    int epochs;   /* of each */
-    int bags;     /* forests; 0: networks alone */
-    int rounds;   /* trees of each */
-    int leaves;   /* of a tree */
-    double share; /* of the forests in the answer; negative: what answers validation best */
+    int members;                   /* networks; 0: trees alone */
+    int epochs;                    /* of each */
+    const struct dlt_start *start; /* what the networks may begin from: the best of them */
+    size_t starts;
+    int begun_epochs; /* of each that began there */
+    int bags;         /* forests; 0: networks alone */
+    int rounds;       /* trees of each */
+    int leaves;       /* of a tree */
+    double share;     /* of the forests in the answer; negative: what answers validation best */
     bool kept; /* networks answer themselves where trees have no share; else a student of theirs */
     int student_epochs;
     double synthetic; /* made-up configurations for each measured one, to teach the student */

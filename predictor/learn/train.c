@@ -12,6 +12,7 @@
 #include "learn/fit_section.h"
 #include "learn/general.h"
 #include "learn/parallel.h"
+#include "learn/starts.h"
 #include "learn/train_parts.h"
 
 /* Fewer rows teach less than the rates that the device reached on everything else. */
@@ -179,18 +180,23 @@ static enum dlt_basis basis_of(size_t count, const struct dlt_accuracy *accuracy
     return DLT_BASIS_MEASURED;
 }
 
-static int add_section(const struct dlt_row **row, size_t count, const struct dlt_corpus *corpus,
-                       const struct dlt_train_settings *settings, struct dlt_profile_writer *writer)
+static int add_section(const struct dlt_part *part, const struct dlt_starts *starts,
+                       const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+                       struct dlt_profile_writer *writer)
 {
+    const struct dlt_row **row = part->row;
     const struct dlt_record *first = &row[0]->record;
+    size_t count = part->used;
     struct dlt_rows rows = {.row = row,
                             .count = count,
                             .device = &corpus->group[row[0]->group].device,
-                            .rates = rates_of(&writer->entry[row[0]->group])};
+                            .rates = part->rates};
     struct dlt_fit_settings fit = {.method = settings->method,
                                    .seed = settings->seed,
                                    .stream = writer->section_count + 1,
-                                   .threads = settings->threads};
+                                   .threads = settings->threads,
+                                   .start = starts->start,
+                                   .starts = starts->count};
     struct dlt_file_section index;
     struct dlt_accuracy accuracy;
     unsigned char *bytes;
@@ -261,34 +267,71 @@ static bool is_section(const struct dlt_row *const *row, size_t count, dlt_rows_
     return count >= LEAST_SECTION && (!wanted || wanted(context, row, count));
 }
 
+/* Sections to learn, with the rows that teach each; returns how many. */
+static size_t find_parts(const struct dlt_corpus *corpus, dlt_rows_wanted *wanted, void *context,
+                         const struct dlt_profile_writer *writer, const struct dlt_row **row,
+                         struct dlt_part *part)
+{
+    bool several = of_several_devices(corpus);
+    size_t alike, count = 0;
+
+    for (size_t r = 0; r < corpus->row_count; r += alike) {
+        struct dlt_part *p = &part[count];
+
+        alike = dlt_rows_alike(row, r, corpus->row_count);
+        if (!is_section(row + r, alike, wanted, context))
+            continue;
+        *p = (struct dlt_part){
+            .row = row + r, .read = alike, .rates = rates_of(&writer->entry[row[r]->group])};
+        p->used = choose_rows(p->row, alike);
+        p->used = several ? thin_out(p->row, p->used) : p->used;
+        count++;
+    }
+    return count;
+}
+
+static int learn_parts(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
+                       const struct dlt_part *part, size_t count, struct dlt_profile_writer *writer)
+{
+    struct dlt_starts starts = {0};
+    int result = 0;
+
+    for (size_t p = 0; p < count && result == 0; p++) {
+        const struct dlt_row *first = part[p].row[0];
+        struct dlt_train_progress progress = {.done = p,
+                                              .count = count,
+                                              .device = corpus->group[first->group].device.name,
+                                              .kind = first->record.kind->name,
+                                              .rows = part[p].read};
+
+        if (settings->progress)
+            settings->progress(settings->context, &progress);
+        if (dlt_starts_find(&starts, corpus, part, count, p, settings) ||
+            add_section(&part[p], &starts, corpus, settings, writer) ||
+            dlt_starts_keep(&starts, &first->record, first->group, writer))
+            result = -1;
+    }
+    dlt_starts_clear(&starts);
+    return result;
+}
+
 static int learn_all(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
                      dlt_rows_wanted *wanted, void *context, struct dlt_profile_writer *writer,
                      const struct dlt_row **row)
 {
-    struct dlt_train_progress progress = {0};
-    size_t alike, used;
+    size_t alike, count = 0;
+    struct dlt_part *part;
+    int result;
 
-    for (size_t r = 0; r < corpus->row_count; r += alike) {
+    for (size_t r = 0; r < corpus->row_count; r += alike, count++)
         alike = dlt_rows_alike(row, r, corpus->row_count);
-        progress.count += is_section(row + r, alike, wanted, context);
-    }
-    for (size_t r = 0; r < corpus->row_count; r += alike) {
-        alike = dlt_rows_alike(row, r, corpus->row_count);
-        if (!is_section(row + r, alike, wanted, context))
-            continue;
-        progress.device = corpus->group[row[r]->group].device.name;
-        progress.kind = row[r]->record.kind->name;
-        progress.rows = alike;
-        if (settings->progress)
-            settings->progress(settings->context, &progress);
-        used = choose_rows(row + r, alike);
-        if (of_several_devices(corpus))
-            used = thin_out(row + r, used);
-        if (add_section(row + r, used, corpus, settings, writer))
-            return -1;
-        progress.done++;
-    }
-    return 0;
+    part = calloc(count + 1, sizeof *part);
+    if (!part)
+        return -1;
+    count = find_parts(corpus, wanted, context, writer, row, part);
+    result = learn_parts(corpus, settings, part, count, writer);
+    free(part);
+    return result;
 }
 
 int dlt_train_sections(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,

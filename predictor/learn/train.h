@@ -32,6 +32,7 @@ struct dlt_train_settings {
     enum dlt_method method;
     uint64_t seed;
     int threads; /* results do not depend on them; 0: the CPUs that the process may use */
+    const struct dlt_profile *starts; /* what networks may begin from (starts.h); or NULL */
     void (*progress)(void *context, const struct dlt_train_progress *progress); /* or NULL */
     void *context;
 };

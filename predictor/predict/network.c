@@ -197,3 +197,18 @@ void dlt_network_round(const struct dlt_network *network, const float *parameter
         scale += 2 * outs;
     }
 }
+
+void dlt_network_restore(const struct dlt_network *network, const int8_t *weight,
+                         const float *scale, float *parameters)
+{
+    for (int l = 0; l < network->layers; l++) {
+        size_t ins = (size_t)network->width[l], outs = (size_t)network->width[l + 1];
+
+        for (size_t i = 0; i < ins * outs; i++)
+            parameters[i] = (float)weight[i] * scale[i % outs];
+        memcpy(parameters + ins * outs, scale + outs, outs * sizeof *parameters);
+        parameters += (ins + 1) * outs;
+        weight += ins * outs;
+        scale += 2 * outs;
+    }
+}

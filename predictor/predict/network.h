@@ -40,6 +40,10 @@ size_t dlt_network_scales(const struct dlt_network *network);
 void dlt_network_round(const struct dlt_network *network, const float *parameters, int8_t *weight,
                        float *scale);
 
+/* The reverse, but for what rounding lost; parameters has room for all. */
+void dlt_network_restore(const struct dlt_network *network, const int8_t *weight,
+                         const float *scale, float *parameters);
+
 /* x / (1 + exp(-x)) for count numbers, in place: relative error below 1e-6, no library call. */
 void dlt_silu(float *x, size_t count);
 

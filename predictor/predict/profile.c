@@ -327,11 +327,17 @@ static bool has_signature(const struct dlt_file_model *model, const struct dlt_r
            (asks && model->signature == dlt_feature_signature(kind, first_columns(kind)));
 }
 
+bool dlt_section_is_start(const struct dlt_file_section *section)
+{
+    return strncmp(section->kind, DLT_START_PREFIX, sizeof DLT_START_PREFIX - 1) == 0;
+}
+
 static enum dlt_section_state verify(const struct dlt_profile *p, size_t index,
                                      struct dlt_section *section)
 {
     const struct dlt_file_section *s = &p->section[index];
-    const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind);
+    size_t prefix = dlt_section_is_start(s) ? sizeof DLT_START_PREFIX - 1 : 0;
+    const struct dlt_record_kind *kind = dlt_record_kind_find(s->kind + prefix);
     enum dlt_section_state missing = DLT_SECTION_ALTERED;
     const unsigned char *bytes = section_bytes(p, index, &missing);
     struct dlt_table table;

@@ -81,6 +81,13 @@ struct dlt_file_source {
     uint64_t rows;
 };
 
+/*
+ * Networks that a training may begin from (learn/start.h) stand under this and their operator's
+ * name, under the entry of the one device that had no part in them. Nothing is priced by them.
+ */
+#define DLT_START_PREFIX "start "
+bool dlt_section_is_start(const struct dlt_file_section *section);
+
 /* How the cost model is corrected; a forest may share in it or do it alone. */
 enum dlt_ratio {
     DLT_RATIO_NONE,
