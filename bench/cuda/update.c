@@ -275,7 +275,7 @@ static int add_update(struct bench_layer *layer, struct bench_parameter *const *
                       size_t count, struct manner manner, struct dlt_error *error)
 {
     struct update *u = bench_own_zeroed(&layer->context->owned, 1, sizeof *u, error);
-    struct bench_buffer *norms;
+    struct bench_buffer *norms = NULL;
     int status;
 
     if (!u)
