@@ -49,7 +49,8 @@ static const char *const method_names[DLT_METHODS] = {"auto", "mlp", "linear", "
 struct options {
     const char *output, *base, *each;
     struct dlt_train_settings settings;
-    bool table; /* --method conv-table */
+    bool table;        /* --method conv-table */
+    bool from_nothing; /* --base none */
     char **file;
     int file_count;
 };
@@ -92,7 +93,8 @@ static int take_option(int option, char *value, void *context)
         o->output = value;
         return COMMAND_DONE;
     case BASE:
-        o->base = value;
+        o->from_nothing = strcmp(value, "none") == 0;
+        o->base = o->from_nothing ? NULL : value;
         return COMMAND_DONE;
     case EACH:
         o->each = value;
@@ -277,7 +279,7 @@ static int check_twice(const struct dlt_corpus *corpus)
     return COMMAND_DONE;
 }
 
-static const char no_base[] = "none", general[] = "general";
+static const char general[] = "general";
 
 /* What networks began from, among the sources. */
 static int put_start(const struct dlt_profile *profile, struct dlt_profile_writer *writer)
@@ -301,8 +303,8 @@ static int learn_alone(const struct options *o, const struct dlt_corpus *corpus,
     struct dlt_profile *profile = NULL;
     int result;
 
-    if (settings.method <= DLT_METHOD_MLP && command_profile_load(general, &profile, NULL) == 0 &&
-        dlt_starts_serve(profile, corpus)) {
+    if (!o->from_nothing && settings.method <= DLT_METHOD_MLP &&
+        command_profile_load(general, &profile, NULL) == 0 && dlt_starts_serve(profile, corpus)) {
         settings.starts = profile;
         fprintf(stderr,
                 "dltime train: networks of convolutions begin from those that %s keeps of "
@@ -326,8 +328,6 @@ static int learn(const struct options *o, const struct dlt_corpus *corpus,
 
     if (!o->base)
         return learn_alone(o, corpus, writer, error);
-    if (strcmp(o->base, no_base) == 0)
-        return dlt_train(corpus, &o->settings, writer, error);
     if (command_profile_load(o->base, &base, error))
         return -1;
     if (corpus->row_count > 0)
