@@ -23,7 +23,7 @@ enum {
 
 enum learner { LEARN_COST, LEARN_LINEAR, LEARN_KERNEL, LEARN_ENSEMBLE };
 
-static enum learner choose(enum dlt_method method, size_t rows)
+static enum learner choose(enum dlt_method method, size_t rows, bool begun)
 {
     if (method == DLT_METHOD_LINEAR)
         return LEARN_LINEAR;
@@ -31,7 +31,8 @@ static enum learner choose(enum dlt_method method, size_t rows)
         return LEARN_COST;
     if (method == DLT_METHOD_MLP && rows >= LEAST_FORCED)
         return LEARN_ENSEMBLE;
-    return rows < LEAST_ENSEMBLE ? LEARN_KERNEL : LEARN_ENSEMBLE;
+    return rows < (begun ? (size_t)DLT_LEAST_BEGUN : LEAST_ENSEMBLE) ? LEARN_KERNEL
+                                                                     : LEARN_ENSEMBLE;
 }
 
 /*
@@ -44,9 +45,11 @@ static const struct forest {
     size_t rows;
     int rounds, leaves;
 } forests[] = {
-    {"conv2d", 2500, 40, 31}, {"conv2d", 10000, 80, 63}, {"conv2d", SIZE_MAX, 0, 0},
-    {"dense", 2500, 40, 31},  {"dense", 10000, 40, 63},  {"dense", SIZE_MAX, 160, 31},
-    {"bmm", 2500, 40, 31},    {"bmm", SIZE_MAX, 40, 63}, {NULL, 2500, 40, 31},
+    {"conv2d", LEAST_ENSEMBLE, 0, 0}, {"conv2d", 2500, 40, 31},
+    {"conv2d", 10000, 80, 63},        {"conv2d", SIZE_MAX, 0, 0},
+    {"dense", 2500, 40, 31},          {"dense", 10000, 40, 63},
+    {"dense", SIZE_MAX, 160, 31},     {"bmm", 2500, 40, 31},
+    {"bmm", SIZE_MAX, 40, 63},        {NULL, 2500, 40, 31},
     {NULL, SIZE_MAX, 0, 0},
 };
 
@@ -282,7 +285,7 @@ static int learn_twice(struct dlt_build *build, const struct dlt_rows *rows, siz
 static int fit_shuffled(struct dlt_build *build, const struct dlt_rows *rows,
                         const struct dlt_fit_settings *s, struct dlt_accuracy *accuracy)
 {
-    enum learner learner = choose(s->method, rows->count);
+    enum learner learner = choose(s->method, rows->count, s->starts > 0);
     size_t aside = learner == LEARN_ENSEMBLE ? rows_aside(rows->count) : rows->count;
     struct dlt_held_out *held_out = malloc((aside + 1) * sizeof *held_out);
     int result = -1;

@@ -290,24 +290,22 @@ void dlt_start_begin(const struct dlt_start *start, struct dlt_build *build)
     build->model.target_scale = start->target_scale;
 }
 
-/* Mean error of ln time, weighted, of the first member: its mean is the rows' to learn. constant:
- * the same of a constant. Infinite out of memory. */
+/* Mean error of ln time, weighted, of the first member: its mean is the rows' to learn. Infinite
+ * out of memory. */
 static double loss(const struct dlt_start *start, const struct dlt_build *build,
-                   const struct dlt_rows *rows, double *constant)
+                   const struct dlt_rows *rows)
 {
     const size_t most = 2000;
     size_t used = rows->count < most ? rows->count : most, width = (size_t)start->network.width[0];
     struct dlt_build begun = *build;
     struct dlt_section section;
     float *x = calloc(used * width + 1, sizeof *x), *out = calloc(used + 1, sizeof *out);
-    double *off = calloc(2 * used + 1, sizeof *off), *weight = off + used;
-    double mean[2] = {0}, error[2] = {0}, weights = 0;
+    double *off = calloc(2 * used + 1, sizeof *off), *weight = off ? off + used : NULL;
+    double mean = 0, error = 0, weights = 0;
 
-    if (!x || !out || !off)
-        goto failed;
     dlt_start_begin(start, &begun);
     section = dlt_build_section(&begun);
-    for (size_t i = 0; i < used; i++) {
+    for (size_t i = 0; x && out && off && i < used; i++) {
         const struct dlt_row *row = rows->row[i * rows->count / used];
         double cost = dlt_section_cost(&section, &row->record);
 
@@ -315,36 +313,31 @@ static double loss(const struct dlt_start *start, const struct dlt_build *build,
         weight[i] = (double)dlt_row_weight(row->seconds);
         dlt_section_input(&section, rows->device, &row->record, cost, x + i * width);
     }
-    if (dlt_mlp_run(&start->network, start->parameter[0], x, used, out))
-        goto failed;
-    for (size_t i = 0; i < used; i++) {
-        weights += weight[i];
-        mean[0] += weight[i] * off[i];
-        mean[1] += weight[i] * (off[i] - start->target_scale * (double)out[i]);
+    if (x && out && off && dlt_mlp_run(&start->network, start->parameter[0], x, used, out) == 0) {
+        for (size_t i = 0; i < used; i++) {
+            off[i] -= start->target_scale * (double)out[i];
+            mean += weight[i] * off[i];
+            weights += weight[i];
+        }
+        for (size_t i = 0; i < used; i++)
+            error += weight[i] * fabs(off[i] - mean / weights);
     }
-    for (size_t i = 0; i < used; i++) {
-        error[0] += weight[i] * fabs(off[i] - mean[0] / weights);
-        error[1] +=
-            weight[i] * fabs(off[i] - start->target_scale * (double)out[i] - mean[1] / weights);
-    }
-    *constant = error[0] / weights;
-failed:
     free(x);
     free(out);
     free(off);
-    return weights > 0 ? error[1] / weights : INFINITY;
+    return weights > 0 ? error / weights : INFINITY;
 }
 
 const struct dlt_start *dlt_start_choose(const struct dlt_start *start, size_t count,
                                          const struct dlt_build *build, const struct dlt_rows *rows)
 {
-    const struct dlt_start *best = NULL;
-    double least = INFINITY, constant = 0;
+    const struct dlt_start *best = count > 0 ? start : NULL;
+    double least = INFINITY;
 
-    for (size_t i = 0; i < count; i++) {
-        double error = loss(&start[i], build, rows, &constant);
+    for (size_t i = 0; i < count && count > 1; i++) {
+        double error = loss(&start[i], build, rows);
 
-        if (error < least && error < constant) {
+        if (error < least) {
             least = error;
             best = &start[i];
         }

@@ -9,6 +9,9 @@
 #include "learn/model_build.h"
 #include "predict/profile_format.h"
 
+/* Fewer rows are learned by a Gaussian process also where networks could begin from others. */
+enum { DLT_LEAST_BEGUN = 300 };
+
 /* Networks of one shape, and how they take their inputs and give their target. */
 struct dlt_start {
     struct dlt_network network;
@@ -35,8 +38,8 @@ int dlt_start_bytes(const struct dlt_start *start, const struct dlt_record_kind 
                     unsigned char **bytes, size_t *size);
 void dlt_start_clear(struct dlt_start *start);
 
-/* The start whose networks say most of rows, which the build has the cost model of; NULL: none says
- * more than a constant does. */
+/* The start whose networks say most of rows, which the build has the cost model of; NULL where
+ * there are none. */
 const struct dlt_start *dlt_start_choose(const struct dlt_start *start, size_t count,
                                          const struct dlt_build *build,
                                          const struct dlt_rows *rows);

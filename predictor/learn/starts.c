@@ -119,7 +119,7 @@ int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
 
     dlt_starts_clear(starts);
     if ((settings->method != DLT_METHOD_AUTO && settings->method != DLT_METHOD_MLP) ||
-        record->kind->dims == 0 || part[which].used < LEAST_POOLED)
+        record->kind->dims == 0 || part[which].used < DLT_LEAST_BEGUN)
         return 0;
     starts->start = calloc(DLT_DONORS, sizeof *starts->start);
     if (!starts->start)
@@ -204,7 +204,7 @@ bool dlt_starts_serve(const struct dlt_profile *profile, const struct dlt_corpus
         record.dtype = of->dtype;
         record.math = of->math;
         for (uint32_t k = 0; k < profile->header->section_count; k++)
-            if (of->read >= LEAST_POOLED && serves(profile, k, &record, group, known))
+            if (of->read >= DLT_LEAST_BEGUN && serves(profile, k, &record, group, known))
                 return true;
     }
     return false;
