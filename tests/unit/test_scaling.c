@@ -56,25 +56,36 @@ static int tear_down(void **state)
     return rmdir(folder);
 }
 
+/* The pairs of a file of those runs; returns how many. */
+static size_t read_pairs(const char *extra, struct dlt_scaling_table *table,
+                         struct dlt_scaling_run **run)
+{
+    struct dlt_error error;
+    size_t count;
+
+    write_runs(extra);
+    assert_int_equal(dlt_scaling_read(table, path, NULL, 0, &error), 0);
+    assert_int_equal(dlt_scaling_pairs(table, run, &count, &error), 0);
+    return count;
+}
+
 static void runs_on_several_devices_find_their_like_on_one(void **state)
 {
     struct dlt_scaling_table table = {0};
     struct dlt_scaling_run *run;
-    struct dlt_error error;
     size_t count;
 
     (void)state;
     /* Alone in its precision; suspect; of no time. */
-    write_runs("{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
-               "\"precision\":\"amp-float16\",\"step_ms\":5}\n"
-               "{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
-               "\"step_ms\":5,\"suspect\":\"odd\"}\n"
-               "{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32}\n");
-    assert_int_equal(dlt_scaling_read(&table, path, NULL, 0, &error), 0);
+    count = read_pairs("{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
+                       "\"precision\":\"amp-float16\",\"step_ms\":5}\n"
+                       "{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
+                       "\"step_ms\":5,\"suspect\":\"odd\"}\n"
+                       "{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32}\n",
+                       &table, &run);
     assert_int_equal(table.count, 25);
     assert_int_equal(table.suspect, 1);
     assert_int_equal(table.timeless, 1);
-    assert_int_equal(dlt_scaling_pairs(&table, &run, &count, &error), 0);
     assert_int_equal(count, 18);
     assert_int_equal(run[0].where.devices, 2);
     assert_near(run[0].one_s, 0.010, 1e-9);
@@ -88,18 +99,15 @@ static void runs_on_several_devices_find_their_like_on_one(void **state)
 /* A day on two devices, of what takes 10 ms on one, in line 26 behind the header and 24 runs. */
 static void a_pair_that_no_link_explains_is_told_by_its_lines(void **state)
 {
+    static const char day[] =
+        "{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
+        "\"precision\":\"float32\",\"pass\":\"step\","
+        "\"framework\":\"pytorch\",\"step_ms\":86400000}\n";
     struct dlt_scaling_table table = {0};
     struct dlt_scaling_run *run;
-    struct dlt_error error;
-    size_t count;
 
     (void)state;
-    write_runs("{\"model\":\"slow\",\"device\":\"Tesla T4\",\"devices\":2,\"batch\":32,"
-               "\"precision\":\"float32\",\"pass\":\"step\",\"framework\":\"pytorch\","
-               "\"step_ms\":86400000}\n");
-    assert_int_equal(dlt_scaling_read(&table, path, NULL, 0, &error), 0);
-    assert_int_equal(dlt_scaling_pairs(&table, &run, &count, &error), 0);
-    assert_int_equal(count, 18);
+    assert_int_equal(read_pairs(day, &table, &run), 18);
     assert_int_equal(table.absurd, 1);
     assert_string_equal(table.several.path, path);
     assert_int_equal(table.several.line, 26);
@@ -122,9 +130,7 @@ static void a_fit_gives_back_what_made_the_runs(void **state)
     char file[80];
 
     (void)state;
-    write_runs("");
-    assert_int_equal(dlt_scaling_read(&table, path, NULL, 0, &error), 0);
-    assert_int_equal(dlt_scaling_pairs(&table, &run, &count, &error), 0);
+    count = read_pairs("", &table, &run);
     assert_int_equal(dlt_scaling_fit(run, count, &settings, &scaling, &scores, &error), 0);
     /* 8^0.1 = 1.2311; devices left out follow the same law, so the model foresees them. */
     assert_near(dlt_scaling_slowdown(scaling, &c) / (1.2 * 1.2311), 1, 0.02);
