@@ -38,18 +38,17 @@ static enum learner choose(enum dlt_method method, size_t rows, bool begun)
 /*
  * What sections below a number of rows pay for: rounds 0 for no trees. Products, normalisations,
  * softmax and elementwise operators have to fit together in the 256 KiB that a transformer may
- * touch. Of many convolutions trees had a share only where rows kept aside chose one by chance.
+ * touch. Of many convolutions trees had a share only where rows kept aside chose one by chance, and
+ * none know where to begin.
  */
 static const struct forest {
     const char *kind; /* NULL: all others */
     size_t rows;
     int rounds, leaves;
 } forests[] = {
-    {"conv2d", LEAST_ENSEMBLE, 0, 0}, {"conv2d", 2500, 40, 31},
-    {"conv2d", 10000, 80, 63},        {"conv2d", SIZE_MAX, 0, 0},
-    {"dense", 2500, 40, 31},          {"dense", 10000, 40, 63},
-    {"dense", SIZE_MAX, 160, 31},     {"bmm", 2500, 40, 31},
-    {"bmm", SIZE_MAX, 40, 63},        {NULL, 2500, 40, 31},
+    {"conv2d", 2500, 40, 31}, {"conv2d", 10000, 80, 63}, {"conv2d", SIZE_MAX, 0, 0},
+    {"dense", 2500, 40, 31},  {"dense", 10000, 40, 63},  {"dense", SIZE_MAX, 160, 31},
+    {"bmm", 2500, 40, 31},    {"bmm", SIZE_MAX, 40, 63}, {NULL, 2500, 40, 31},
     {NULL, SIZE_MAX, 0, 0},
 };
 
@@ -69,14 +68,15 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
 {
     const struct forest *forest = forest_for(rows);
     bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
-    bool without_trees = s->method == DLT_METHOD_MLP || forest->rounds == 0;
+    bool begun = convolution && s->starts > 0;
+    bool without_trees = s->method == DLT_METHOD_MLP || forest->rounds == 0 || begun;
     struct dlt_ensemble_settings e = {.members = 4,
                                       .kept = convolution,
                                       .epochs = many          ? 45
                                                 : convolution ? 60
                                                               : 30,
                                       .start = s->start,
-                                      .starts = convolution ? s->starts : 0,
+                                      .starts = begun ? s->starts : 0,
                                       .begun_epochs = many ? 30 : 40,
                                       .bags = without_trees ? 0 : 2,
                                       .rounds = forest->rounds,
