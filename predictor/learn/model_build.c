@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/moments.h"
 #include "learn/start.h"
 
 void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind)
@@ -137,43 +138,37 @@ int dlt_build_bytes(const struct dlt_build *build, unsigned char **bytes, size_t
     return 0;
 }
 
-/*
- * Which features vary, their mean and what they are divided by: the standard deviation, or a sixth
- * of the range where that is more, so that clipping (dlt_section_input) leaves what is rare but
- * measured as it is.
- */
+size_t dlt_varying_features(const struct dlt_moments *feature, size_t count, uint16_t *input,
+                            float *mean, float *scale)
+{
+    size_t inputs = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        double deviation = dlt_moments_deviation(&feature[i]);
+
+        if (!(deviation > 1e-5))
+            continue;
+        input[inputs] = (uint16_t)i;
+        mean[inputs] = (float)dlt_moments_mean(&feature[i]);
+        scale[inputs++] = (float)(1 / fmax(deviation, (feature[i].high - feature[i].low) / 6));
+    }
+    return inputs;
+}
+
 static void choose_inputs(struct dlt_build *b, const struct dlt_rows *rows, const double *cost,
                           bool (*wanted)(const char *name))
 {
-    double sum[DLT_FEATURES_MAX] = {0}, squares[DLT_FEATURES_MAX] = {0};
-    double shift[DLT_FEATURES_MAX] = {0}, low[DLT_FEATURES_MAX] = {0};
-    double high[DLT_FEATURES_MAX] = {0};
+    struct dlt_moments moments[DLT_FEATURES_MAX] = {0};
     struct dlt_numbers features = {0};
 
     for (size_t r = 0; r < rows->count; r++) {
         dlt_features(&rows->row[r]->record, rows->device, cost[r], &features);
-        for (size_t i = 0; i < features.count; i++) {
-            double value = features.value[i];
-
-            shift[i] = r == 0 ? value : shift[i];
-            low[i] = r == 0 ? value : fmin(low[i], value);
-            high[i] = r == 0 ? value : fmax(high[i], value);
-            sum[i] += value - shift[i];
-            squares[i] += (value - shift[i]) * (value - shift[i]);
-        }
+        for (size_t i = 0; i < features.count; i++)
+            if (!wanted || wanted(features.name[i]))
+                dlt_moments_add(&moments[i], features.value[i]);
     }
-    b->model.inputs = 0;
-    for (size_t i = 0; i < features.count; i++) {
-        double mean = sum[i] / (double)rows->count;
-        double variance = squares[i] / (double)rows->count - mean * mean;
-
-        if (!(variance > 1e-10) || (wanted && !wanted(features.name[i])))
-            continue;
-        b->input[b->model.inputs] = (uint16_t)i;
-        b->input_mean[b->model.inputs] = (float)(shift[i] + mean);
-        b->input_scale[b->model.inputs++] =
-            (float)(1 / fmax(sqrt(variance), (high[i] - low[i]) / 6));
-    }
+    b->model.inputs = (uint32_t)dlt_varying_features(moments, features.count, b->input,
+                                                     b->input_mean, b->input_scale);
 }
 
 static void standardise_target(struct dlt_build *b, const struct dlt_rows *rows, const double *cost,

@@ -80,6 +80,14 @@ int dlt_fit_density(struct dlt_build *build, const struct dlt_rows *rows,
 int dlt_fit_features(struct dlt_build *build, const struct dlt_rows *rows,
                      bool (*wanted)(const char *name), const struct dlt_start *like, float **x,
                      float **y);
+/*
+ * Which of count features vary, their mean and what they are multiplied by: 1 / the standard
+ * deviation, or a sixth of the range where that is more, so that clipping (dlt_section_input)
+ * leaves what is rare but measured as it is. input, mean, scale: room for count; returns how many.
+ */
+struct dlt_moments;
+size_t dlt_varying_features(const struct dlt_moments *feature, size_t count, uint16_t *input,
+                            float *mean, float *scale);
 int dlt_fit_kernel(struct dlt_build *build, const struct dlt_rows *rows);
 
 /* Widths of an ensemble's networks, between the inputs and the output. */

@@ -7,6 +7,7 @@
 
 #include "base/known.h"
 #include "learn/mlp.h"
+#include "learn/moments.h"
 #include "learn/parallel.h"
 #include "predict/section.h"
 
@@ -91,56 +92,22 @@ static int price(struct pool *p)
     return result;
 }
 
-struct moments {
-    double shift, sum, squares, low, high;
-};
-
-static void moments_add(struct moments *m, bool first, double value)
-{
-    m->shift = first ? value : m->shift;
-    m->low = first ? value : fmin(m->low, value);
-    m->high = first ? value : fmax(m->high, value);
-    m->sum += value - m->shift;
-    m->squares += (value - m->shift) * (value - m->shift);
-}
-
-static double moments_mean(const struct moments *m, size_t count)
-{
-    return m->shift + m->sum / (double)count;
-}
-
-static double moments_deviation(const struct moments *m, size_t count)
-{
-    double mean = m->sum / (double)count;
-
-    return sqrt(fmax(m->squares / (double)count - mean * mean, 0));
-}
-
-/* As a device alone chooses and scales its inputs, for all together. */
+/* Inputs and target as a device alone chooses and scales them, for all together. */
 static void describe(struct pool *p)
 {
-    struct moments feature[DLT_FEATURES_MAX] = {0}, target = {0};
+    struct dlt_moments feature[DLT_FEATURES_MAX] = {0}, target = {0};
     struct dlt_numbers f = {0};
     struct dlt_start *s = p->start;
 
     for (size_t r = 0; r < p->rows; r++) {
         dlt_features(&p->row[r]->record, p->device[p->of[r]].device, p->cost[r], &f);
         for (size_t i = 0; i < f.count; i++)
-            moments_add(&feature[i], r == 0, f.value[i]);
-        moments_add(&target, r == 0, log(p->row[r]->seconds / p->cost[r]));
+            dlt_moments_add(&feature[i], f.value[i]);
+        dlt_moments_add(&target, log(p->row[r]->seconds / p->cost[r]));
     }
-    for (size_t i = 0; i < f.count; i++) {
-        double deviation = moments_deviation(&feature[i], p->rows);
-
-        if (!(deviation > 1e-5))
-            continue;
-        s->input[p->inputs] = (uint16_t)i;
-        s->mean[p->inputs] = (float)moments_mean(&feature[i], p->rows);
-        s->scale[p->inputs++] =
-            (float)(1 / fmax(deviation, (feature[i].high - feature[i].low) / 6));
-    }
-    s->target_mean = moments_mean(&target, p->rows);
-    s->target_scale = fmax(moments_deviation(&target, p->rows), 1e-4);
+    p->inputs = dlt_varying_features(feature, f.count, s->input, s->mean, s->scale);
+    s->target_mean = dlt_moments_mean(&target);
+    s->target_scale = fmax(dlt_moments_deviation(&target), 1e-4);
 }
 
 static int fill_in(struct pool *p)
