@@ -34,6 +34,16 @@ static double draw_error(struct dlt_random *random, bool backward)
                                                      : 0.02 * dlt_random_uniform(random));
 }
 
+/* Calibrates a section of the kind by the rows; returns what is inside on them. */
+static double calibrated(struct dlt_build *build, const char *kind, struct dlt_held_out *rows)
+{
+    struct dlt_accuracy accuracy;
+
+    dlt_build_start(build, dlt_record_kind_find(kind));
+    assert_int_equal(dlt_calibrate(build, rows, ROWS, &accuracy), 0);
+    return accuracy.coverage90;
+}
+
 /* 90 % of new rows of each pass lie within 1.645 of what is said to be their spread, though their
  * tails differ: in units of the mean error the forward pass's 90 % are at 2.1, the backward one's
  * at 4.8. The chance error of 8,000 rows is 0.3 points, of the 4,000 that calibrate each pass 0.5.
@@ -41,18 +51,15 @@ static double draw_error(struct dlt_random *random, bool backward)
 static void each_pass_is_covered_whatever_its_tail(void **state)
 {
     static struct dlt_held_out rows[ROWS];
-    struct dlt_accuracy accuracy;
     struct dlt_section section;
     struct dlt_build build;
     struct dlt_random random;
 
     (void)state;
     dlt_random_seed(&random, 7, 7);
-    dlt_build_start(&build, dlt_record_kind_find("dense"));
     for (size_t r = 0; r < ROWS; r++)
         rows[r] = row_of(r % 2, draw_error(&random, r % 2));
-    assert_int_equal(dlt_calibrate(&build, rows, ROWS, &accuracy), 0);
-    assert_near(accuracy.coverage90, 0.9, 0.01);
+    assert_near(calibrated(&build, "dense", rows), 0.9, 0.01);
     section = dlt_build_section(&build);
     for (int backward = 0; backward < 2; backward++) {
         struct dlt_held_out row = row_of(backward, 0);
@@ -70,21 +77,19 @@ static void each_pass_is_covered_whatever_its_tail(void **state)
 static void products_are_covered_like_other_convolutions(void **state)
 {
     static struct dlt_held_out rows[ROWS];
-    struct dlt_accuracy accuracy;
     struct dlt_section section;
     struct dlt_build build;
     struct dlt_random random;
 
     (void)state;
     dlt_random_seed(&random, 7, 8);
-    dlt_build_start(&build, dlt_record_kind_find("conv2d"));
     for (size_t r = 0; r < ROWS; r++) {
         bool product = r % 8 == 0;
 
         rows[r] = row_of(false, (product ? 0.1 : 0.05) * dlt_random_normal(&random));
         rows[r].terms[DLT_SIGMA_PRODUCT] = product;
     }
-    assert_int_equal(dlt_calibrate(&build, rows, ROWS, &accuracy), 0);
+    calibrated(&build, "conv2d", rows);
     section = dlt_build_section(&build);
     for (int product = 0; product < 2; product++) {
         struct dlt_held_out row = row_of(false, 0);
