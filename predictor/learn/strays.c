@@ -145,7 +145,7 @@ static int judge_all(const struct dlt_corpus *c, bool *gone, dlt_stray_found *fo
     return row ? 0 : -1;
 }
 
-/* The rows of tables, as if they were learned from. */
+/* The rows of tables, as if they were learned from: each file by itself, which is of one device. */
 static int drop_from_tables(struct dlt_corpus *c, dlt_stray_found *found, void *context)
 {
     struct dlt_corpus rows = {.row = calloc(c->looked_up_count + 1, sizeof *rows.row),
@@ -157,6 +157,7 @@ static int drop_from_tables(struct dlt_corpus *c, dlt_stray_found *found, void *
     for (size_t i = 0; result == 0 && i < c->looked_up_count; i++)
         rows.row[i] = (struct dlt_row){.record = c->looked_up[i].record,
                                        .seconds = c->looked_up[i].seconds,
+                                       .group = (uint32_t)c->looked_up[i].source,
                                        .source = (uint32_t)c->looked_up[i].source,
                                        .line = c->looked_up[i].line};
     if (result == 0)

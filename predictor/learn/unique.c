@@ -30,9 +30,10 @@ static bool alike(const struct dlt_corpus *c, const struct print *a, const struc
            memcmp(&x->record, &y->record, sizeof x->record) == 0; /* NOLINT(bugprone-*,cert-*) */
 }
 
-/* Times of `count` rows, each once; of calm ones where there are such. Returns how many. */
+/* Times of `count` rows, each once; of calm ones where there are such. Returns how many; *copies:
+ * how many more there were. */
 static size_t times_of(const struct dlt_corpus *c, const struct print *print, size_t count,
-                       double *seconds, bool *disturbed)
+                       double *seconds, bool *disturbed, size_t *copies)
 {
     size_t used = 0, distinct = 0;
 
@@ -46,6 +47,7 @@ static size_t times_of(const struct dlt_corpus *c, const struct print *print, si
     for (size_t i = 0; i < used; i++)
         if (i == 0 || seconds[i] > seconds[distinct - 1])
             seconds[distinct++] = seconds[i];
+    *copies = used - distinct;
     return distinct;
 }
 
@@ -54,10 +56,10 @@ static void merge(struct dlt_corpus *c, const struct print *print, size_t count,
                   bool *gone, struct dlt_repeats *repeats)
 {
     bool disturbed;
-    size_t distinct = times_of(c, print, count, seconds, &disturbed);
+    size_t copies, distinct = times_of(c, print, count, seconds, &disturbed, &copies);
 
-    repeats->again += distinct - 1;
-    repeats->same += count - distinct;
+    repeats->again += count - 1 - copies;
+    repeats->same += copies;
     c->row[print[0].row].seconds = dlt_median(seconds, distinct);
     c->row[print[0].row].disturbed = disturbed;
     for (size_t i = 1; i < count; i++)
