@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "learn/drift.h"
+#include "predict/features.h"
 
 enum { LEAST_POOLED = 1500, LEAST_DEVICES = 2 };
 
@@ -23,10 +24,10 @@ static const struct dlt_group *group_of(const struct dlt_corpus *corpus,
     return &corpus->group[part->row[0]->group];
 }
 
-static bool same_convention(const struct dlt_software *software, int threads,
-                            const struct dlt_group *group)
+static bool same_convention(const struct dlt_software *a, int a_threads,
+                            const struct dlt_software *b, int b_threads)
 {
-    return software->timing == group->software.timing && (threads > 0) == (group->threads > 0);
+    return a->timing == b->timing && (a_threads > 0) == (b_threads > 0);
 }
 
 /* Whether a part measured the operator of another on another device. */
@@ -37,17 +38,19 @@ static bool is_other(const struct dlt_corpus *corpus, const struct dlt_part *a,
     const struct dlt_record *r = &a->row[0]->record, *s = &b->row[0]->record;
 
     return r->kind == s->kind && r->dtype == s->dtype && r->math == s->math &&
-           same_convention(&x->software, x->threads, y) &&
+           same_convention(&x->software, x->threads, &y->software, y->threads) &&
            strcmp(x->device.name, y->device.name) != 0;
 }
 
-/* The other devices' rows; returns how many parts, 0 where devices are too few, or where a
- * benchmark slowed down, which a row's place in its file would tell and not the row. */
-static size_t gather(const struct dlt_corpus *corpus, const struct dlt_part *part, size_t parts,
-                     size_t which, uint64_t seed, struct dlt_rows *rows)
+/* The other devices' rows; *gathered: how many parts, 0 where devices are too few, or where a
+ * benchmark slowed down, which a row's place in its file would tell and not the row. Returns -1
+ * out of memory. */
+static int gather(const struct dlt_corpus *corpus, const struct dlt_part *part, size_t parts,
+                  size_t which, uint64_t seed, struct dlt_rows *rows, size_t *gathered)
 {
     size_t count = 0, devices = 0;
 
+    *gathered = 0;
     for (size_t p = 0; p < parts && count < DLT_DONORS; p++) {
         double drift_s = 0;
 
@@ -57,12 +60,15 @@ static size_t gather(const struct dlt_corpus *corpus, const struct dlt_part *par
                                         .count = part[p].used,
                                         .device = &group_of(corpus, &part[p])->device,
                                         .rates = part[p].rates};
-        if (dlt_find_drift(&rows[count], seed, &drift_s) || drift_s > 0)
+        if (dlt_find_drift(&rows[count], seed, &drift_s))
+            return -1;
+        if (drift_s > 0)
             return 0;
         devices += count == 0 || strcmp(rows[count].device->name, rows[count - 1].device->name);
         count++;
     }
-    return devices >= LEAST_DEVICES ? count : 0;
+    *gathered = devices >= LEAST_DEVICES ? count : 0;
+    return 0;
 }
 
 static bool is_kept_for(const struct dlt_file_section *s, const struct dlt_record *record)
@@ -79,7 +85,8 @@ static bool serves(const struct dlt_profile *profile, uint32_t section,
     const struct dlt_file_section *s = &profile->section[section];
     const struct dlt_file_entry *entry = &profile->entry[s->entry];
 
-    return is_kept_for(s, record) && same_convention(&entry->software, entry->threads, group) &&
+    return is_kept_for(s, record) &&
+           same_convention(&entry->software, entry->threads, &group->software, group->threads) &&
            (!known || strcmp(entry->device.name, group->device.name) == 0);
 }
 
@@ -119,12 +126,11 @@ int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
 
     dlt_starts_clear(starts);
     if ((settings->method != DLT_METHOD_AUTO && settings->method != DLT_METHOD_MLP) ||
-        record->kind->dims == 0 || part[which].used < DLT_LEAST_BEGUN)
+        !dlt_is_convolution(record->kind) || part[which].used < DLT_LEAST_BEGUN)
         return 0;
     starts->start = calloc(DLT_DONORS, sizeof *starts->start);
-    if (!starts->start)
+    if (!starts->start || gather(corpus, part, parts, which, settings->seed, rows, &count))
         return -1;
-    count = gather(corpus, part, parts, which, settings->seed, rows);
     if (count == 0)
         return settings->starts ? take(starts, settings->starts, record, group,
                                        knows(settings->starts, &group->device))
@@ -135,6 +141,13 @@ int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
     for (size_t i = 0; i < count; i++)
         starts->pooled += rows[i].count;
     return 0;
+}
+
+/* Whether entries are of one device, timed in one way. */
+static bool alike(const struct dlt_file_entry *a, const struct dlt_file_entry *b)
+{
+    return strcmp(a->device.name, b->device.name) == 0 &&
+           same_convention(&a->software, a->threads, &b->software, b->threads);
 }
 
 int dlt_starts_keep(const struct dlt_starts *starts, const struct dlt_record *record,
@@ -148,8 +161,7 @@ int dlt_starts_keep(const struct dlt_starts *starts, const struct dlt_record *re
         return 0;
     for (size_t i = 0; i < writer->section_count; i++)
         if (is_kept_for(&writer->section[i].index, record) &&
-            strcmp(writer->entry[writer->section[i].index.entry].device.name,
-                   writer->entry[entry].device.name) == 0)
+            alike(&writer->entry[writer->section[i].index.entry], &writer->entry[entry]))
             return 0;
     if (dlt_start_bytes(starts->start, record->kind, &bytes, &size))
         return -1;

@@ -35,14 +35,14 @@ int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
 void dlt_starts_clear(struct dlt_starts *starts);
 
 /* Keeps what was learned from the others for the device of a record's entry, unless it is there
- * already. Returns -1 out of memory. */
+ * already under the same timing convention. Returns -1 out of memory. */
 int dlt_starts_keep(const struct dlt_starts *starts, const struct dlt_record *record,
                     uint32_t entry, struct dlt_profile_writer *writer);
 /* Leaves them out again. */
 void dlt_starts_drop(struct dlt_profile_writer *writer);
 
-/* Whether a profile keeps any that networks of the corpus would begin from: not those of a corpus of
- * more than two devices, which teach each other. */
+/* Whether a profile keeps any that networks of the corpus would begin from: not those of a corpus
+ * of more than two devices, which teach each other. */
 bool dlt_starts_serve(const struct dlt_profile *profile, const struct dlt_corpus *corpus);
 
 #endif
