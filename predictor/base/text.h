@@ -17,10 +17,11 @@ void dlt_text_printable(char *text);
  * of it fitted. */
 bool dlt_text_copy(char *to, size_t size, const char *from);
 
-/* Of ASCII, whatever the locale: in a Turkish one the C library's are others. */
-bool dlt_text_is_digit(char c);
 /* The length of the byte order mark that some editors put before UTF-8: 3, or 0 without one. */
 size_t dlt_text_mark(const char *text, size_t size);
+
+/* Of ASCII, whatever the locale: in a Turkish one the C library's are others. */
+bool dlt_text_is_digit(char c);
 bool dlt_text_is_alnum(char c);
 char dlt_text_lower(char c);
 /* Equal but for the case of ASCII letters. */

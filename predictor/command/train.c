@@ -186,7 +186,8 @@ static void print_summary(const struct dlt_profile_writer *w)
         const struct dlt_file_section *s = &w->section[i].index;
         char mape[32] = "-";
 
-        if (dlt_table_is(s->kind) || dlt_section_is_start(s)) /* has a line of its own; none */
+        /* Tables have lines of their own; starts answer nothing. */
+        if (dlt_table_is(s->kind) || dlt_section_is_start(s))
             continue;
         if (s->held_out)
             snprintf(mape, sizeof mape, "%.1f %%", 100 * s->mape);
