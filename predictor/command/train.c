@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "command/command.h"
 #include "device/devices.h"
@@ -280,7 +281,7 @@ static int check_twice(const struct dlt_corpus *corpus)
     return COMMAND_DONE;
 }
 
-static const char general[] = "general";
+static const char general[] = "general.dlp";
 
 /* What networks began from, among the sources. */
 static int put_start(const struct dlt_profile *profile, struct dlt_profile_writer *writer)
@@ -288,7 +289,7 @@ static int put_start(const struct dlt_profile *profile, struct dlt_profile_write
     struct dlt_file_source source;
 
     memset(&source, 0, sizeof source);
-    snprintf(source.path, sizeof source.path, "%s.dlp", general);
+    dlt_text_copy(source.path, sizeof source.path, general);
     dlt_text_copy(source.text, sizeof source.text,
                   "where networks begin: it knows other devices' convolutions");
     source.size = profile->header->file_size;
@@ -296,24 +297,48 @@ static int put_start(const struct dlt_profile *profile, struct dlt_profile_write
     return dlt_profile_writer_source(writer, &source);
 }
 
+/* The installed general profile, where networks may begin from what it keeps; NULL where they begin
+ * from nothing. */
+static struct dlt_profile *load_starts(const struct options *o, const struct dlt_corpus *corpus)
+{
+    struct dlt_profile *profile = NULL;
+    struct dlt_error error = {0};
+    char below[64], path[PATH_MAX];
+    bool serves = false;
+
+    snprintf(below, sizeof below, "profiles/%s", general);
+    if (o->from_nothing || o->settings.method > DLT_METHOD_MLP || !dlt_starts_wanted(corpus) ||
+        !dlt_path(DLT_FOLDER_DATA, below, path, sizeof path) || access(path, F_OK))
+        return NULL;
+    if (dlt_profile_load(path, &profile, &error) == 0) {
+        serves = dlt_starts_serve(profile, corpus);
+        serves = dlt_profile_check(profile, &error) == 0 && serves;
+    }
+    if (error.text[0])
+        fprintf(stderr, "dltime train: %s; networks of convolutions begin from nothing\n",
+                error.text);
+    if (serves)
+        return profile;
+    dlt_profile_destroy(profile);
+    return NULL;
+}
+
 /* Networks begin from what the installed general profile keeps of other devices, where it does. */
 static int learn_alone(const struct options *o, const struct dlt_corpus *corpus,
                        struct dlt_profile_writer *writer, struct dlt_error *error)
 {
     struct dlt_train_settings settings = o->settings;
-    struct dlt_profile *profile = NULL;
+    struct dlt_profile *profile = load_starts(o, corpus);
     int result;
 
-    if (!o->from_nothing && settings.method <= DLT_METHOD_MLP &&
-        command_profile_load(general, &profile, NULL) == 0 && dlt_starts_serve(profile, corpus)) {
-        settings.starts = profile;
+    settings.starts = profile;
+    if (profile)
         fprintf(stderr,
                 "dltime train: networks of convolutions begin from those that %s keeps of "
                 "other devices (--base none: from nothing)\n",
                 dlt_profile_path(profile));
-    }
     result = dlt_train(corpus, &settings, writer, error);
-    if (result == 0 && settings.starts && put_start(profile, writer))
+    if (result == 0 && profile && put_start(profile, writer))
         result = dlt_fail_memory(error);
     dlt_profile_destroy(profile);
     return result;

@@ -203,21 +203,36 @@ static size_t count_devices(const struct dlt_corpus *corpus)
     return count;
 }
 
+static bool is_wanted(const struct dlt_corpus_section *of)
+{
+    return dlt_is_convolution(of->kind) && of->read >= DLT_LEAST_BEGUN;
+}
+
+bool dlt_starts_wanted(const struct dlt_corpus *corpus)
+{
+    bool wanted = false;
+
+    for (size_t i = 0; i < corpus->section_count; i++)
+        wanted |= is_wanted(&corpus->section[i]);
+    return wanted && count_devices(corpus) <= LEAST_DEVICES;
+}
+
 bool dlt_starts_serve(const struct dlt_profile *profile, const struct dlt_corpus *corpus)
 {
-    if (count_devices(corpus) > LEAST_DEVICES)
-        return false;
+    bool serve = false;
+
     for (size_t i = 0; i < corpus->section_count; i++) {
         const struct dlt_corpus_section *of = &corpus->section[i];
         const struct dlt_group *group = &corpus->group[of->group];
         struct dlt_record record = dlt_record_make(of->kind);
         bool known = knows(profile, &group->device);
+        struct dlt_section section;
 
         record.dtype = of->dtype;
         record.math = of->math;
-        for (uint32_t k = 0; k < profile->header->section_count; k++)
-            if (of->read >= DLT_LEAST_BEGUN && serves(profile, k, &record, group, known))
-                return true;
+        for (uint32_t k = 0; is_wanted(of) && k < profile->header->section_count; k++)
+            serve |= serves(profile, k, &record, group, known) &&
+                     dlt_profile_section(profile, k, &section);
     }
-    return false;
+    return serve && dlt_starts_wanted(corpus);
 }

@@ -41,8 +41,10 @@ int dlt_starts_keep(const struct dlt_starts *starts, const struct dlt_record *re
 /* Leaves them out again. */
 void dlt_starts_drop(struct dlt_profile_writer *writer);
 
-/* Whether a profile keeps any that networks of the corpus would begin from: not those of a corpus
- * of more than two devices, which teach each other. */
+/* Whether networks of the corpus would begin from a profile's: not those of a corpus of more than
+ * two devices, which teach each other. */
+bool dlt_starts_wanted(const struct dlt_corpus *corpus);
+/* Whether the profile keeps any for them. Damaged ones are left out: dlt_profile_check says so. */
 bool dlt_starts_serve(const struct dlt_profile *profile, const struct dlt_corpus *corpus);
 
 #endif

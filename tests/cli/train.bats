@@ -137,6 +137,21 @@ rows() {
     [[ "$stderr" == *"rows that measure a configuration again: 49;"*"nothing is learned from 1 row;"* ]]
 }
 
+@test "a damaged general profile that networks would begin from is told, and nothing is lost" {
+    # A tree of its own, where it is the installed one.
+    mkdir -p tree/build tree/predictor tree/etc/profiles
+    touch tree/predictor/dltime.h
+    cp "$dltime" tree/build
+    cp "$BATS_TEST_DIRNAME"/../../etc/devices.conf tree/etc
+    head -c 9000 "$BATS_TEST_DIRNAME"/../../etc/profiles/general.dlp >tree/etc/profiles/general.dlp
+    awk -v n=120 -f "$BATS_TEST_DIRNAME/../rows.awk" >rows.jsonl
+    run -0 --separate-stderr tree/build/dltime train rows.jsonl --output it.dlp
+    [[ $stderr == *"general.dlp: is cut short;"*"networks of convolutions begin from nothing"* ]]
+    [ -s it.dlp ]
+    run -0 --separate-stderr tree/build/dltime train rows.jsonl --base none --output it.dlp
+    [[ $stderr != *general.dlp* ]]
+}
+
 @test "an operator with too few rows to learn from is named" {
     awk -v n=40 -f "$BATS_TEST_DIRNAME/../rows.awk" >many.jsonl
     # The header, the last three rows of one operator, and all of the other.
