@@ -93,8 +93,9 @@ static void print_profile(const struct dlt_profile *profile)
         for (unsigned f = 0; f < DLT_FRAMEWORKS; f++) {
             dlt_profile_step(profile, i, (enum dlt_framework)f, &step);
             if (step.networks > 0)
-                printf("  whole steps under %s: %.0f networks, %.0f runs\n", dlt_framework_names[f],
-                       step.networks, step.runs);
+                printf("  whole steps under %s: %.0f network%s, %.0f run%s\n",
+                       dlt_framework_names[f], step.networks, step.networks > 1 ? "s" : "",
+                       step.runs, step.runs > 1 ? "s" : "");
         }
     }
 }

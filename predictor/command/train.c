@@ -206,11 +206,12 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
         const struct dlt_step_parameters *p = &w->step[i].parameters;
 
         fprintf(stderr,
-                "%s, framework %s: %.0f runs of %.0f networks; steps are %.2f x their operators, "
+                "%s, framework %s: %.0f run%s of %.0f network%s; steps are %.2f x their operators, "
                 "dispatch %s a kernel, networks differ by %.0f %%\n",
                 w->entry[w->step[i].entry].device.name, dlt_framework_names[w->step[i].framework],
-                p->runs, p->networks, p->device_factor,
-                dlt_text_from_seconds(dispatch, p->dispatch_s), 100 * p->network_sigma);
+                p->runs, p->runs > 1 ? "s" : "", p->networks, p->networks > 1 ? "s" : "",
+                p->device_factor, dlt_text_from_seconds(dispatch, p->dispatch_s),
+                100 * p->network_sigma);
     }
     if (report->skipped)
         fprintf(
