@@ -308,7 +308,7 @@ static struct dlt_profile *load_starts(const struct options *o, const struct dlt
     bool serves = false;
 
     snprintf(below, sizeof below, "profiles/%s", general);
-    if (o->from_nothing || o->settings.method > DLT_METHOD_MLP || !dlt_starts_wanted(corpus) ||
+    if (o->from_nothing || !dlt_method_learns(o->settings.method) || !dlt_starts_wanted(corpus) ||
         !dlt_path(DLT_FOLDER_DATA, below, path, sizeof path) || access(path, F_OK))
         return NULL;
     if (dlt_profile_load(path, &profile, &error) == 0) {
@@ -355,6 +355,9 @@ static int learn(const struct options *o, const struct dlt_corpus *corpus,
 
     if (!o->base)
         return learn_alone(o, corpus, writer, error);
+    if (corpus->row_count + corpus->run_count + corpus->looked_up_count == 0)
+        return dlt_fail(error, "the files hold nothing that a profile could be adapted to; measure "
+                               "something with `dlbench run --quick`");
     if (command_profile_load(o->base, &base, error))
         return -1;
     if (corpus->row_count > 0)

@@ -353,8 +353,8 @@ int dlt_fit_ensemble(struct dlt_build *b, const struct dlt_rows *rows,
 
     for (size_t r = 0; weight && r < rows->count; r++)
         weight[r] = dlt_row_weight(rows->row[r]->seconds);
-    b->begun = dlt_start_choose(settings->start, settings->starts, b, rows);
-    if (e && weight && !dlt_fit_features(b, rows, NULL, b->begun, &x, &y)) {
+    if (e && weight && !dlt_start_choose(settings->start, settings->starts, b, rows, &b->begun) &&
+        !dlt_fit_features(b, rows, NULL, b->begun, &x, &y)) {
         e->settings = settings;
         e->begun = b->begun;
         e->network = (struct dlt_network){.layers = 4,

@@ -196,6 +196,29 @@ int dlt_start_pool(struct dlt_start *start, const struct dlt_rows *device, size_
     return result;
 }
 
+static bool are_finite(const float *value, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(value[i]))
+            return false;
+    return true;
+}
+
+/* Whether a section's networks have a start's shape, and numbers to go on from. */
+static bool can_begin(const struct dlt_section *section, const struct dlt_network *shape)
+{
+    const struct dlt_file_model *m = &section->model;
+
+    if (m->ratio != DLT_RATIO_NETWORK || m->trees > 0 || m->inputs == 0 ||
+        section->network.layers != shape->layers ||
+        memcmp(shape->width, section->network.width, sizeof shape->width) != 0)
+        return false;
+    return isfinite(m->target_mean) && isfinite(m->target_scale) &&
+           are_finite(section->input_mean, m->inputs) &&
+           are_finite(section->input_scale, m->inputs) &&
+           are_finite(section->scale, m->members * dlt_network_scales(shape));
+}
+
 int dlt_start_of_section(struct dlt_start *start, const struct dlt_section *section)
 {
     const struct dlt_file_model *m = &section->model;
@@ -204,8 +227,7 @@ int dlt_start_of_section(struct dlt_start *start, const struct dlt_section *sect
     size_t weights, scales;
 
     *start = (struct dlt_start){0};
-    if (m->ratio != DLT_RATIO_NETWORK || m->trees > 0 || m->inputs == 0 ||
-        memcmp(&shape, &section->network, sizeof shape) != 0)
+    if (!can_begin(section, &shape))
         return 1;
     start->network = shape;
     weights = dlt_network_weights(&shape);
@@ -257,10 +279,10 @@ void dlt_start_begin(const struct dlt_start *start, struct dlt_build *build)
     build->model.target_scale = start->target_scale;
 }
 
-/* Mean error of ln time, weighted, of the first member: its mean is the rows' to learn. Infinite
+/* Mean error of ln time, weighted, of the first member: its mean is the rows' to learn. Returns -1
  * out of memory. */
-static double loss(const struct dlt_start *start, const struct dlt_build *build,
-                   const struct dlt_rows *rows)
+static int loss(const struct dlt_start *start, const struct dlt_build *build,
+                const struct dlt_rows *rows, double *mean_error)
 {
     const size_t most = 2000;
     size_t used = rows->count < most ? rows->count : most, width = (size_t)start->network.width[0];
@@ -292,22 +314,25 @@ static double loss(const struct dlt_start *start, const struct dlt_build *build,
     free(x);
     free(out);
     free(off);
-    return weights > 0 ? error / weights : INFINITY;
+    *mean_error = error / weights;
+    return weights > 0 ? 0 : -1;
 }
 
-const struct dlt_start *dlt_start_choose(const struct dlt_start *start, size_t count,
-                                         const struct dlt_build *build, const struct dlt_rows *rows)
+int dlt_start_choose(const struct dlt_start *start, size_t count, const struct dlt_build *build,
+                     const struct dlt_rows *rows, const struct dlt_start **chosen)
 {
-    const struct dlt_start *best = count > 0 ? start : NULL;
     double least = INFINITY;
 
+    *chosen = count > 0 ? start : NULL;
     for (size_t i = 0; i < count && count > 1; i++) {
-        double error = loss(&start[i], build, rows);
+        double error;
 
+        if (loss(&start[i], build, rows, &error))
+            return -1;
         if (error < least) {
             least = error;
-            best = &start[i];
+            *chosen = &start[i];
         }
     }
-    return best;
+    return 0;
 }

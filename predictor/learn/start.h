@@ -30,8 +30,8 @@ struct dlt_start {
 int dlt_start_pool(struct dlt_start *start, const struct dlt_rows *device, size_t devices,
                    uint64_t seed, int threads);
 
-/* The networks of a section, as floats again. Returns 0; 1 where it has none of this shape, or
- * trees beside them; -1 out of memory. */
+/* The networks of a section, as floats again. Returns 0; 1 where it has none of this shape, has
+ * trees beside them, or numbers that are none; -1 out of memory. */
 int dlt_start_of_section(struct dlt_start *start, const struct dlt_section *section);
 /* The bytes of such a section, malloc'ed. Returns -1 out of memory. */
 int dlt_start_bytes(const struct dlt_start *start, const struct dlt_record_kind *kind,
@@ -39,10 +39,9 @@ int dlt_start_bytes(const struct dlt_start *start, const struct dlt_record_kind 
 void dlt_start_clear(struct dlt_start *start);
 
 /* The start whose networks say most of rows, which the build has the cost model of; NULL where
- * there are none. */
-const struct dlt_start *dlt_start_choose(const struct dlt_start *start, size_t count,
-                                         const struct dlt_build *build,
-                                         const struct dlt_rows *rows);
+ * there are none. Returns 0, or -1 out of memory. */
+int dlt_start_choose(const struct dlt_start *start, size_t count, const struct dlt_build *build,
+                     const struct dlt_rows *rows, const struct dlt_start **chosen);
 
 /* The build takes inputs and target as the start does. */
 void dlt_start_begin(const struct dlt_start *start, struct dlt_build *build);

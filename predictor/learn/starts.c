@@ -125,8 +125,8 @@ int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
     size_t count;
 
     dlt_starts_clear(starts);
-    if ((settings->method != DLT_METHOD_AUTO && settings->method != DLT_METHOD_MLP) ||
-        !dlt_is_convolution(record->kind) || part[which].used < DLT_LEAST_BEGUN)
+    if (!dlt_method_learns(settings->method) || !dlt_is_convolution(record->kind) ||
+        part[which].used < DLT_LEAST_BEGUN)
         return 0;
     starts->start = calloc(DLT_DONORS, sizeof *starts->start);
     if (!starts->start || gather(corpus, part, parts, which, settings->seed, rows, &count))

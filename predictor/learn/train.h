@@ -21,6 +21,12 @@ enum dlt_method {
     DLT_METHODS
 };
 
+/* Whether a method learns what the cost model misses. */
+static inline bool dlt_method_learns(enum dlt_method method)
+{
+    return method == DLT_METHOD_AUTO || method == DLT_METHOD_MLP;
+}
+
 /* Where a training is: section `done` of `count` is being learned. */
 struct dlt_train_progress {
     size_t done, count;

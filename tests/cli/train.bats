@@ -152,6 +152,26 @@ rows() {
     [[ $stderr != *general.dlp* ]]
 }
 
+@test "networks of convolutions begin from those of the shipped general profile, and it is told" {
+    awk -v n=120 -f "$BATS_TEST_DIRNAME/../rows.awk" |
+        sed '1s/events_batched/host_synchronous/' >rows.jsonl # as the profile's TensorFlow rows
+    run -0 --separate-stderr "$dltime" train rows.jsonl --output begun.dlp
+    [[ $stderr == *"begin from those that "*"/general.dlp keeps"* ]]
+    grep -q "general.dlp" begun.dlp # among the sources
+    run -0 --separate-stderr "$dltime" train rows.jsonl --base none --output alone.dlp
+    [[ $stderr != *"begin from"* ]]
+    run ! grep -q "general.dlp" alone.dlp
+}
+
+@test "files without a measurement adapt no profile" {
+    awk -v n=120 -f "$BATS_TEST_DIRNAME/../rows.awk" >rows.jsonl
+    "$dltime" train rows.jsonl --base none --output base.dlp
+    head -n 1 rows.jsonl >header.jsonl
+    run -1 --separate-stderr "$dltime" train header.jsonl --base base.dlp --output it.dlp
+    [[ $stderr == *"hold nothing that a profile could be adapted to"* ]]
+    [ ! -e it.dlp ]
+}
+
 @test "an operator with too few rows to learn from is named" {
     awk -v n=40 -f "$BATS_TEST_DIRNAME/../rows.awk" >many.jsonl
     # The header, the last three rows of one operator, and all of the other.
