@@ -64,7 +64,8 @@ static int gather(const struct dlt_corpus *corpus, const struct dlt_part *part, 
             return -1;
         if (drift_s > 0)
             return 0;
-        devices += count == 0 || strcmp(rows[count].device->name, rows[count - 1].device->name);
+        devices +=
+            count == 0 || strcmp(rows[count].device->name, rows[count - 1].device->name) != 0;
         count++;
     }
     *gathered = devices >= LEAST_DEVICES ? count : 0;
