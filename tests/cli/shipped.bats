@@ -143,5 +143,5 @@ tesla-v100-pcie-32gb.pytorch.dlp" ]
     head -n 2 runs.jsonl >one.jsonl
     run -0 --separate-stderr "$DLTIME" train one.jsonl --base five.dlp --output one.dlp
     [[ $stderr == *"any device"*"5 runs of 5 networks"* ]]
-    [[ $stderr == *"V100"*"1 runs of 1 networks"* ]]
+    [[ $stderr == *"V100"*"1 run of 1 network;"* ]]
 }
