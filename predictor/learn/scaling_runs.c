@@ -15,7 +15,7 @@
 static int make_room(struct dlt_scaling_table *table, struct dlt_error *error)
 {
     size_t row = (table->columns + 1) * sizeof *table->column;
-    size_t room = table->room, places = table->room;
+    size_t room = table->room, places = room;
 
     if (dlt_grow(&table->run, sizeof *table->run, table->count, 1, &room) ||
         dlt_grow(&table->place, sizeof *table->place, table->count, 1, &places) ||
