@@ -122,31 +122,46 @@ static inline void add_group(struct dlt_corpus *corpus, const char *name, int th
     corpus->group[corpus->group_count++] = group;
 }
 
-/* The bytes of a profile learned from the corpus. */
-static inline void *learned_bytes(const struct dlt_corpus *corpus, enum dlt_method method,
-                                  uint64_t seed, int threads, size_t *size)
+/* The bytes of a profile trained on the corpus. */
+static inline void *trained_bytes(const struct dlt_corpus *corpus,
+                                  const struct dlt_train_settings *settings, size_t *size)
 {
-    const struct dlt_train_settings settings = {.method = method, .seed = seed, .threads = threads};
     struct dlt_profile_writer writer = {0};
     struct dlt_error error;
     void *bytes;
 
     setenv("SOURCE_DATE_EPOCH", "1700000000", 1);
-    assert_int_equal(dlt_train(corpus, &settings, &writer, &error), 0);
+    assert_int_equal(dlt_train(corpus, settings, &writer, &error), 0);
     assert_int_equal(dlt_profile_writer_bytes(&writer, &bytes, size, &error), 0);
     dlt_profile_writer_clear(&writer);
     return bytes;
 }
 
-static inline struct dlt_profile *learned(const struct dlt_corpus *corpus, enum dlt_method method)
+static inline void *learned_bytes(const struct dlt_corpus *corpus, enum dlt_method method,
+                                  uint64_t seed, int threads, size_t *size)
+{
+    const struct dlt_train_settings settings = {.method = method, .seed = seed, .threads = threads};
+
+    return trained_bytes(corpus, &settings, size);
+}
+
+static inline struct dlt_profile *trained(const struct dlt_corpus *corpus,
+                                          const struct dlt_train_settings *settings)
 {
     struct dlt_profile *profile = NULL;
     struct dlt_error error;
     size_t size;
-    void *bytes = learned_bytes(corpus, method, 1, 2, &size);
+    void *bytes = trained_bytes(corpus, settings, &size);
 
     assert_int_equal(dlt_profile_from_memory(bytes, size, "paper.dlp", &profile, &error), 0);
     return profile;
+}
+
+static inline struct dlt_profile *learned(const struct dlt_corpus *corpus, enum dlt_method method)
+{
+    const struct dlt_train_settings settings = {.method = method, .seed = 1, .threads = 2};
+
+    return trained(corpus, &settings);
 }
 
 #endif

@@ -37,17 +37,8 @@ static void add_convolutions(struct dlt_corpus *corpus, const char *name, double
 static struct dlt_profile *taught(const struct dlt_corpus *corpus, const struct dlt_profile *starts)
 {
     const struct dlt_train_settings settings = {.seed = 1, .threads = 2, .starts = starts};
-    struct dlt_profile_writer writer = {0};
-    struct dlt_profile *profile = NULL;
-    struct dlt_error error;
-    size_t size;
-    void *bytes;
 
-    assert_int_equal(dlt_train(corpus, &settings, &writer, &error), 0);
-    assert_int_equal(dlt_profile_writer_bytes(&writer, &bytes, &size, &error), 0);
-    dlt_profile_writer_clear(&writer);
-    assert_int_equal(dlt_profile_from_memory(bytes, size, "paper.dlp", &profile, &error), 0);
-    return profile;
+    return trained(corpus, &settings);
 }
 
 /* Of the first entry, for convolutions that nobody measured. */
