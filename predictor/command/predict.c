@@ -215,7 +215,7 @@ static int answer(const struct options *o, struct dlt_model *model,
         result = predict_batches(model, profile, &question, range, o->view.json, error);
     } else if (result == 0) {
         result = dlt_predict(model, profile, &question, &estimate, error);
-        if (result == 0)
+        if (result == 0 && !view.json) /* which does not tell it */
             result = check_layout(model, profile, &question, estimate, &view, error);
         if (result == 0)
             predict_print(estimate, dlt_profile_path(profile), &view);
