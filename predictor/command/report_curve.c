@@ -190,11 +190,11 @@ static int grow(struct part *part, struct dlt_error *error)
 }
 
 /* They would be most of the errors. */
-static void leave_out(void *context, const struct dlt_row *row, bool took_long)
+static void leave_out(void *context, const struct dlt_row *row, enum dlt_stray why)
 {
     (void)context;
     (void)row;
-    (void)took_long;
+    (void)why;
 }
 
 int report_curve_make(const char *path, struct report_curve *curve, struct dlt_error *error)

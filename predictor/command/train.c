@@ -379,34 +379,52 @@ struct strays {
     size_t count;
 };
 
-/* others: what a row is judged by. */
+/* others: what it is judged by, where that is not the device. */
 static void name_line(struct strays *strays, size_t source, uint32_t line, const char *what,
-                      bool took_long, const char *others)
+                      enum dlt_stray why, const char *device, const char *others)
 {
+    static const char *const words[] = {[DLT_STRAY_LONG] = "more than 30 times what",
+                                        [DLT_STRAY_SHORT] = "less than a thirtieth of what",
+                                        [DLT_STRAY_IMPOSSIBLE] = "less than a tenth of what"};
+    char peak[128];
+
     if (strays->count++ >= STRAYS_NAMED)
         return;
-    fprintf(stderr,
-            "dltime train: %s: line %u: %s is %s what %s; it was not used: mend or remove it\n",
-            strays->corpus->source[source].path, line, what,
-            took_long ? "more than 30 times" : "less than a thirtieth of", others);
+    if (why == DLT_STRAY_IMPOSSIBLE) {
+        snprintf(peak, sizeof peak, "a %s takes at its peak rates", device);
+        dlt_text_printable(peak);
+        others = peak;
+    }
+    fprintf(stderr, "dltime train: %s: line %u: %s is %s %s; it was not used: mend or remove it\n",
+            strays->corpus->source[source].path, line, what, words[why], others);
 }
 
-static void name_stray(void *context, const struct dlt_row *row, bool took_long)
+static void name_stray(void *context, const struct dlt_row *row, enum dlt_stray why)
 {
+    const struct strays *strays = context;
     char what[96];
 
     snprintf(what, sizeof what, "a %s of %g ms", row->record.kind->name, 1e3 * row->seconds);
-    name_line(context, row->source, row->line, what, took_long,
+    name_line(context, row->source, row->line, what, why,
+              strays->corpus->source[row->source].header.device.name,
               "nine tenths of the others allow for its size");
 }
 
-static void name_stray_run(void *context, const struct dlt_corpus_run *run, bool took_long)
+static void name_stray_run(void *context, const struct dlt_corpus_run *run, enum dlt_stray why)
 {
     char what[300];
 
     snprintf(what, sizeof what, "%g ms of %s", 1e3 * dlt_run_seconds(&run->run), run->run.model);
     dlt_text_printable(what);
-    name_line(context, run->source, run->line, what, took_long, "its other batches allow");
+    name_line(context, run->source, run->line, what, why, run->run.device,
+              "its other batches allow");
+}
+
+static void count_strays(const struct strays *strays)
+{
+    if (strays->count > STRAYS_NAMED)
+        fprintf(stderr, "dltime train: not used for the same reason: %zu more\n",
+                strays->count - STRAYS_NAMED);
 }
 
 /* What is no evidence of its own: repeats, such as a plain and a compressed copy, and strays. */
@@ -419,9 +437,7 @@ static int drop_rows(struct dlt_corpus *corpus, struct dlt_error *error)
         dlt_corpus_drop_strays(corpus, name_stray, &strays) ||
         dlt_corpus_drop_stray_runs(corpus, name_stray_run, &strays))
         return dlt_fail_memory(error);
-    if (strays.count > STRAYS_NAMED)
-        fprintf(stderr, "dltime train: not used for the same reason: %zu more\n",
-                strays.count - STRAYS_NAMED);
+    count_strays(&strays);
     if (repeats.same)
         fprintf(stderr,
                 "dltime train: %zu rows repeat the configuration and the time of another and were "
@@ -433,6 +449,21 @@ static int drop_rows(struct dlt_corpus *corpus, struct dlt_error *error)
                 "counts once, with the median of its times\n",
                 repeats.again);
     return 0;
+}
+
+/* How operators add up to steps, and the tables of convolutions. */
+static int learn_networks(const struct options *o, struct dlt_corpus *corpus,
+                          struct dlt_profile_writer *writer, struct dlt_runs_report *report,
+                          struct dlt_error *error)
+{
+    struct strays strays = {.corpus = corpus};
+
+    if (dlt_learn_runs(corpus, writer, name_stray_run, &strays, report, error))
+        return -1;
+    count_strays(&strays);
+    return o->table || corpus->looked_up_count > 0
+               ? dlt_learn_tables(corpus, o->table, writer, error)
+               : 0;
 }
 
 static int run(struct options *o)
@@ -456,15 +487,13 @@ static int run(struct options *o)
     }
     warn_sampled(&corpus);
     if (status == COMMAND_DONE &&
-        (drop_rows(&corpus, &error) || learn(o, &corpus, &writer, &error)))
-        status = command_fail("train", &error);
-    if (status == COMMAND_DONE &&
-        (dlt_devices_load_installed(&error) || dlt_learn_runs(&corpus, &writer, &report, &error) ||
-         ((o->table || corpus.looked_up_count > 0) &&
-          dlt_learn_tables(&corpus, o->table, &writer, &error))))
+        (dlt_devices_load_installed(&error) || drop_rows(&corpus, &error) ||
+         learn(o, &corpus, &writer, &error)))
         status = command_fail("train", &error);
     if (terminal)
         fputs("\r\033[K", stderr);
+    if (status == COMMAND_DONE && learn_networks(o, &corpus, &writer, &report, &error))
+        status = command_fail("train", &error);
     if (status == COMMAND_DONE && (dlt_profile_writer_save(&writer, o->output, &error) ||
                                    (o->each && dlt_save_each(&writer, &corpus, o->each, &error))))
         status = command_fail("train", &error);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/known.h"
 #include "device/catalogue.h"
+#include "learn/bound.h"
 #include "learn/steps.h"
 #include "predict/prepare.h"
 
@@ -71,14 +72,21 @@ static size_t find_targets(const struct dlt_profile *profile, const struct dlt_r
     return count;
 }
 
+struct priced {
+    struct dlt_step_sum sum;
+    int variant;
+    double least_s; /* no device of its kind is faster */
+};
+
 /* Prices a run's network. -1 with a sentence where its SPEC cannot be read or priced. */
 static int price_run(const struct dlt_profile *profile, const struct dlt_run *run,
-                     const struct dlt_target *target, struct dlt_step_sum *sum, int *variant,
+                     const struct dlt_target *target, struct priced *priced,
                      struct dlt_error *error)
 {
     struct dlt_model *model = NULL;
     struct dlt_prepared *prepared = NULL;
     struct dlt_lowered *lowered = NULL;
+    struct dlt_bound bound = dlt_bound_of(target->device, run->threads);
     bool training = run->pass != DLT_FORWARD;
     char spec[512];
     int result = -1;
@@ -88,9 +96,10 @@ static int price_run(const struct dlt_profile *profile, const struct dlt_run *ru
     if (dlt_model_load(spec, NULL, &model, error) == 0 &&
         dlt_prepare(model, &prepared, error) == 0 &&
         dlt_prepared_lower(prepared, run->batch, training, run->threads, &lowered, error) == 0 &&
-        dlt_step_price(profile, target, lowered->plan, !training, NULL, sum, error) == 0) {
-        *variant = (int)model->training.precision;
-        sum->kept_bytes =
+        dlt_step_price(profile, target, lowered->plan, !training, NULL, &priced->sum, error) == 0) {
+        priced->variant = (int)model->training.precision;
+        priced->least_s = dlt_bound_step_seconds(&bound, lowered->plan, training);
+        priced->sum.kept_bytes =
             training ? dlt_lowered_memory(lowered, &model->training, 1)->activations : 0;
         result = 0;
     }
@@ -120,37 +129,43 @@ static size_t times_of(const struct dlt_run *run, enum dlt_seen seen[TIMES], dou
     return 1;
 }
 
-static void add_run(const struct dlt_profile *profile, const struct dlt_run *run,
+/* False where its device cannot be as fast. */
+static bool add_run(const struct dlt_profile *profile, const struct dlt_run *run,
                     struct candidates *candidates, struct dlt_runs_report *report)
 {
     struct dlt_target target[TARGETS];
     enum dlt_seen seen[TIMES];
     double seconds[TIMES];
     size_t times = times_of(run, seen, seconds), targets = find_targets(profile, run, target);
-    struct dlt_step_sum sum;
+    struct priced priced;
     struct dlt_error why;
-    bool priced = false;
-    int variant = 0;
+    bool used = false;
 
     if (times == 0 || targets == 0) {
         report->skipped++;
-        return;
+        return true;
     }
     for (size_t t = 0; t < targets; t++) {
-        if (price_run(profile, run, &target[t], &sum, &variant, &why))
+        if (price_run(profile, run, &target[t], &priced, &why))
             continue;
-        priced = true;
+        if (dlt_run_seconds(run) < priced.least_s)
+            return false;
+        used = true;
         for (size_t k = 0; k < times; k++)
-            candidates->item[candidates->count++] = (struct candidate){
-                .step = {.sum = sum, .seen = seen[k], .observed_s = seconds[k], .variant = variant},
-                .framework = dlt_run_framework(run),
-                .entry = target[t].entry,
-                .model = run->model,
-                .device = run->device};
+            candidates->item[candidates->count++] =
+                (struct candidate){.step = {.sum = priced.sum,
+                                            .seen = seen[k],
+                                            .observed_s = seconds[k],
+                                            .variant = priced.variant},
+                                   .framework = dlt_run_framework(run),
+                                   .entry = target[t].entry,
+                                   .model = run->model,
+                                   .device = run->device};
     }
-    report->used += priced;
-    if (!priced && report->unread++ == 0)
+    report->used += used;
+    if (!used && report->unread++ == 0)
         report->example = why;
+    return true;
 }
 
 static size_t name_length(const char *model)
@@ -251,14 +266,27 @@ static int fit_entries(const struct candidates *candidates, const struct dlt_pro
     return result;
 }
 
-int dlt_learn_runs(const struct dlt_corpus *corpus, struct dlt_profile_writer *writer,
-                   struct dlt_runs_report *report, struct dlt_error *error)
+/* Keeps those that are not gone. */
+static void drop_runs(struct dlt_corpus *corpus, const bool *gone)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < corpus->run_count; i++)
+        if (!gone[i])
+            corpus->run[kept++] = corpus->run[i];
+    corpus->run_count = kept;
+}
+
+int dlt_learn_runs(struct dlt_corpus *corpus, struct dlt_profile_writer *writer,
+                   dlt_stray_run_found *found, void *context, struct dlt_runs_report *report,
+                   struct dlt_error *error)
 {
     struct dlt_profile *profile = NULL;
     struct candidates candidates = {0};
+    bool *gone = NULL;
     void *bytes;
     size_t size;
-    int result;
+    int result = -1;
 
     *report = (struct dlt_runs_report){0};
     if (corpus->run_count == 0)
@@ -267,14 +295,20 @@ int dlt_learn_runs(const struct dlt_corpus *corpus, struct dlt_profile_writer *w
         dlt_profile_from_memory(bytes, size, "the profile in training", &profile, error))
         return -1;
     candidates.item = calloc(corpus->run_count + 1, TARGETS * TIMES * sizeof *candidates.item);
-    if (!candidates.item) {
-        dlt_profile_destroy(profile);
-        return dlt_fail_memory(error);
+    gone = calloc(corpus->run_count + 1, sizeof *gone);
+    if (candidates.item && gone) {
+        for (size_t i = 0; i < corpus->run_count; i++) {
+            gone[i] = !add_run(profile, &corpus->run[i].run, &candidates, report);
+            if (gone[i])
+                found(context, &corpus->run[i], DLT_STRAY_IMPOSSIBLE);
+        }
+        result = fit_entries(&candidates, profile, writer, error);
+        drop_runs(corpus, gone);
+    } else {
+        dlt_fail_memory(error);
     }
-    for (size_t i = 0; i < corpus->run_count; i++)
-        add_run(profile, &corpus->run[i].run, &candidates, report);
-    result = fit_entries(&candidates, profile, writer, error);
     free(candidates.item);
+    free(gone);
     dlt_profile_destroy(profile);
     return result;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "learn/bound.h"
 #include "learn/corpus.h"
 #include "learn/train_parts.h"
 
@@ -35,8 +36,15 @@ static int opinion(const struct judge *judge, const struct dlt_work *work, doubl
     return (seconds > stray_factor * most) - (stray_factor * seconds < least);
 }
 
-/* 1: a row that took too long, -1: too little, 0: no stray. */
-static int verdict(const struct judge *judge, size_t judges, const struct dlt_row *row)
+/* What a share of those asked say. */
+static enum dlt_stray decide(size_t asked, size_t above, size_t below)
+{
+    if ((double)above >= agreeing * (double)asked)
+        return (double)below >= agreeing * (double)asked ? DLT_STRAY_NONE : DLT_STRAY_LONG;
+    return (double)below >= agreeing * (double)asked ? DLT_STRAY_SHORT : DLT_STRAY_NONE;
+}
+
+static enum dlt_stray verdict(const struct judge *judge, size_t judges, const struct dlt_row *row)
 {
     struct dlt_work work;
     size_t asked = 0, above = 0, below = 0;
@@ -49,8 +57,7 @@ static int verdict(const struct judge *judge, size_t judges, const struct dlt_ro
         above += said > 0;
         below += said < 0;
     }
-    return ((double)above >= agreeing * (double)asked) -
-           ((double)below >= agreeing * (double)asked);
+    return decide(asked, above, below);
 }
 
 static void judge_section(const struct dlt_corpus *c, const struct dlt_row *const *row,
@@ -64,12 +71,12 @@ static void judge_section(const struct dlt_corpus *c, const struct dlt_row *cons
         dlt_record_work(&judge[j].row->record, &judge[j].work);
     }
     for (size_t r = 0; r < count; r++) {
-        int said = verdict(judge, judges, row[r]);
+        enum dlt_stray why = verdict(judge, judges, row[r]);
 
-        if (said == 0)
+        if (why == DLT_STRAY_NONE)
             continue;
         gone[row[r] - c->row] = true;
-        found(context, row[r], said > 0);
+        found(context, row[r], why);
     }
 }
 
@@ -86,7 +93,7 @@ static bool same_but_for_batch(const struct dlt_run *a, const struct dlt_run *b)
 }
 
 /* As verdict, of run r among those that stand near it in the files. */
-static int verdict_on_run(const struct dlt_corpus *c, size_t r)
+static enum dlt_stray verdict_on_run(const struct dlt_corpus *c, size_t r)
 {
     const struct dlt_run *run = &c->run[r].run;
     const double seconds = dlt_run_seconds(run);
@@ -104,29 +111,49 @@ static int verdict_on_run(const struct dlt_corpus *c, size_t r)
         above += seconds > stray_factor * took * fmax(1, more);
         below += stray_factor * seconds < took * fmin(1, more);
     }
-    if (asked < 2)
-        return 0;
-    return ((double)above >= agreeing * (double)asked) -
-           ((double)below >= agreeing * (double)asked);
+    return asked < 2 ? DLT_STRAY_NONE : decide(asked, above, below);
 }
 
 int dlt_corpus_drop_stray_runs(struct dlt_corpus *c, dlt_stray_run_found *found, void *context)
 {
-    signed char *said = calloc(c->run_count + 1, sizeof *said);
+    enum dlt_stray *why = calloc(c->run_count + 1, sizeof *why);
     size_t kept = 0;
 
-    if (!said)
+    if (!why)
         return -1;
     for (size_t r = 0; r < c->run_count; r++)
-        said[r] = (signed char)verdict_on_run(c, r);
+        why[r] = verdict_on_run(c, r);
     for (size_t r = 0; r < c->run_count; r++) {
-        if (said[r])
-            found(context, &c->run[r], said[r] > 0);
+        if (why[r] != DLT_STRAY_NONE)
+            found(context, &c->run[r], why[r]);
         else
             c->run[kept++] = c->run[r];
     }
     c->run_count = kept;
-    free(said);
+    free(why);
+    return 0;
+}
+
+/* Rows faster than their device can be, which rows as wrong would confirm. */
+static int drop_impossible(struct dlt_corpus *c, dlt_stray_found *found, void *context)
+{
+    bool *gone = calloc(c->row_count + 1, sizeof *gone);
+    struct dlt_bound bound = {0};
+
+    if (!gone)
+        return -1;
+    for (size_t r = 0; r < c->row_count; r++) {
+        const struct dlt_row *row = &c->row[r];
+
+        if (r == 0 || row->group != row[-1].group)
+            bound = dlt_bound_of(&c->group[row->group].device, row->record.threads);
+        if (row->seconds >= dlt_bound_seconds(&bound, &row->record))
+            continue;
+        gone[r] = true;
+        found(context, row, DLT_STRAY_IMPOSSIBLE);
+    }
+    dlt_corpus_drop(c, gone);
+    free(gone);
     return 0;
 }
 
@@ -145,40 +172,51 @@ static int judge_all(const struct dlt_corpus *c, bool *gone, dlt_stray_found *fo
     return row ? 0 : -1;
 }
 
+static int drop_rows(struct dlt_corpus *c, dlt_stray_found *found, void *context)
+{
+    bool *gone = NULL;
+    int result = -1;
+
+    if (drop_impossible(c, found, context) == 0)
+        gone = calloc(c->row_count + 1, sizeof *gone);
+    if (gone)
+        result = judge_all(c, gone, found, context);
+    if (result == 0)
+        dlt_corpus_drop(c, gone);
+    free(gone);
+    return result;
+}
+
 /* The rows of tables, as if they were learned from: each file by itself, which is of one device. */
 static int drop_from_tables(struct dlt_corpus *c, dlt_stray_found *found, void *context)
 {
     struct dlt_corpus rows = {.row = calloc(c->looked_up_count + 1, sizeof *rows.row),
-                              .row_count = c->looked_up_count};
-    bool *gone = calloc(c->looked_up_count + 1, sizeof *gone);
-    size_t kept = 0;
-    int result = rows.row && gone ? 0 : -1;
+                              .row_count = c->looked_up_count,
+                              .group = calloc(c->source_count + 1, sizeof *rows.group)};
+    int result = rows.row && rows.group ? 0 : -1;
 
+    for (size_t i = 0; result == 0 && i < c->source_count; i++)
+        rows.group[i].device = c->source[i].header.device;
     for (size_t i = 0; result == 0 && i < c->looked_up_count; i++)
         rows.row[i] = (struct dlt_row){.record = c->looked_up[i].record,
                                        .seconds = c->looked_up[i].seconds,
                                        .group = (uint32_t)c->looked_up[i].source,
+                                       .place = i,
                                        .source = (uint32_t)c->looked_up[i].source,
                                        .line = c->looked_up[i].line};
     if (result == 0)
-        result = judge_all(&rows, gone, found, context);
-    for (size_t i = 0; result == 0 && i < c->looked_up_count; i++)
-        if (!gone[i])
-            c->looked_up[kept++] = c->looked_up[i];
-    if (result == 0)
-        c->looked_up_count = kept;
+        result = drop_rows(&rows, found, context);
+    if (result == 0) {
+        for (size_t i = 0; i < rows.row_count; i++)
+            c->looked_up[i] = c->looked_up[rows.row[i].place];
+        c->looked_up_count = rows.row_count;
+    }
     free(rows.row);
-    free(gone);
+    free(rows.group);
     return result;
 }
 
 int dlt_corpus_drop_strays(struct dlt_corpus *c, dlt_stray_found *found, void *context)
 {
-    bool *gone = calloc(c->row_count + 1, sizeof *gone);
-    int result = gone ? judge_all(c, gone, found, context) : -1;
-
-    if (result == 0)
-        dlt_corpus_drop(c, gone);
-    free(gone);
-    return result ? result : drop_from_tables(c, found, context);
+    return drop_rows(c, found, context) || drop_from_tables(c, found, context) ? -1 : 0;
 }
