@@ -225,6 +225,8 @@ size_t dlt_record_kind_count(void);
 const struct dlt_record_kind *dlt_record_kind_at(size_t index);
 /* NULL if there is none of that name. */
 const struct dlt_record_kind *dlt_record_kind_find(const char *name);
+/* Of any dimensions, transposed ones too. False for NULL. */
+bool dlt_is_convolution(const struct dlt_record_kind *kind);
 
 /* A record of that kind with every field at its fallback. */
 struct dlt_record dlt_record_make(const struct dlt_record_kind *kind);

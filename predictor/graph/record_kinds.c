@@ -196,3 +196,8 @@ const struct dlt_record_kind *dlt_record_kind_find(const char *name)
             return &kinds[i];
     return NULL;
 }
+
+bool dlt_is_convolution(const struct dlt_record_kind *kind)
+{
+    return kind && strncmp(kind->name, "conv", 4) == 0;
+}

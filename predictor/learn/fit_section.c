@@ -67,7 +67,8 @@ static struct dlt_ensemble_settings ensemble_settings(const struct dlt_fit_setti
                                                       const struct dlt_rows *rows)
 {
     const struct forest *forest = forest_for(rows);
-    bool many = rows->count >= 30000, convolution = rows->row[0]->record.kind->dims > 0;
+    bool many = rows->count >= 30000;
+    bool convolution = dlt_is_convolution(rows->row[0]->record.kind);
     bool begun = convolution && s->starts > 0;
     bool without_trees = s->method == DLT_METHOD_MLP || forest->rounds == 0 || begun;
     struct dlt_ensemble_settings e = {.members = 4,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "learn/drift.h"
-#include "predict/features.h"
 
 enum { LEAST_POOLED = 1500, LEAST_DEVICES = 2 };
 

@@ -32,7 +32,7 @@ static bool can_be_case(const struct dlt_plan *plan)
     size_t convolutions = 0;
 
     for (size_t i = 0; i < plan->unit_count; i++) {
-        if (!dlt_table_is_convolution(&plan->unit[i].record))
+        if (!dlt_is_convolution(plan->unit[i].record.kind))
             continue;
         if (!dlt_table_shape_of(&plan->unit[i].record, &shape))
             return false;
@@ -82,7 +82,7 @@ static bool is_of_framework(const char *software, enum dlt_framework framework)
 static bool like_plan(const struct dlt_record *record, const struct dlt_plan *plan)
 {
     for (size_t i = 0; i < plan->unit_count; i++)
-        if (dlt_table_is_convolution(&plan->unit[i].record))
+        if (dlt_is_convolution(plan->unit[i].record.kind))
             return plan->unit[i].record.dtype == record->dtype &&
                    plan->unit[i].record.math == record->math;
     return false;

@@ -139,11 +139,6 @@ static void generic_columns(const struct dlt_record *record, const struct dlt_wo
                         (int)record->optimizer == optimizer ? work->bytes : 0);
 }
 
-bool dlt_is_convolution(const struct dlt_record_kind *kind)
-{
-    return strncmp(kind->name, "conv", 4) == 0 && kind->dims > 0;
-}
-
 static bool is_matmul(const struct dlt_record_kind *kind)
 {
     return strcmp(kind->name, "dense") == 0 || strcmp(kind->name, "bmm") == 0;

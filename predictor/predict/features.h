@@ -94,8 +94,6 @@ struct dlt_geometry {
     double window;                                   /* kernel elements */
     double plane;                                    /* output elements of one image */
 };
-/* Transposed ones too. */
-bool dlt_is_convolution(const struct dlt_record_kind *kind);
 struct dlt_geometry dlt_geometry_of(const struct dlt_record *record);
 
 /* TensorFlow computes a 1 x 1 convolution of stride 1, and one whose kernel is as large as its

@@ -190,11 +190,11 @@ static const double default_constant_s = 200e-6;
 
 double dlt_step_constant(const struct dlt_step_sum *sum, const struct dlt_step_parameters *p)
 {
-    const double vgg_bytes = 4 * 138357544.0;
+    const double vgg16_bytes = 4.0 * DLT_VGG16_PARAMETERS; /* of float32 */
 
     if (!sum->by_parameters)
         return p->constant_s;
-    return fmax(p->constant_s * sum->gradient_bytes / vgg_bytes,
+    return fmax(p->constant_s * sum->gradient_bytes / vgg16_bytes,
                 fmin(p->constant_s, default_constant_s));
 }
 

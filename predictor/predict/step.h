@@ -39,11 +39,15 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
 /* The pass that a unit's gradients need, one or both together; false: none. */
 bool dlt_step_backward_pass(const struct dlt_unit *unit, enum dlt_pass *pass);
 
+/* Weights and biases of configuration D of Simonyan and Zisserman (2014, arXiv 1409.1556), as
+ * `dltime check vgg16` counts them: thirteen convolutions and three fully connected layers. */
+enum { DLT_VGG16_PARAMETERS = 138357544 };
+
 /*
  * Seconds of the host beside its kernels. A session of TensorFlow takes 40 ms more for VGG-16 than
  * its layers do, and 0.14 to 0.28 ms in all for a small layer, forward or with its update (Justus
  * et al. 2018, V100): no session costs 40 ms by itself. The seconds that parameters.constant_s
- * holds are those of VGG-16's 138 million parameters, others' in proportion to their gradients'
+ * holds are those of VGG-16's DLT_VGG16_PARAMETERS, others' in proportion to their gradients'
  * bytes, and no less than the default's. That it is the parameters is a guess, from one network: 40
  * ms for 553 MB are what a bus of the third generation takes.
  */

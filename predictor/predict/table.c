@@ -109,16 +109,6 @@ bool dlt_table_parse(const unsigned char *bytes, size_t size, struct dlt_table *
     return true;
 }
 
-static bool starts(const struct dlt_record *record, const char *name)
-{
-    return record->kind && strncmp(record->kind->name, name, strlen(name)) == 0;
-}
-
-bool dlt_table_is_convolution(const struct dlt_record *record)
-{
-    return starts(record, "conv");
-}
-
 /* What of a shape is compared. */
 enum { KEY = offsetof(struct dlt_table_shape, first) };
 
@@ -150,10 +140,11 @@ static void fill_axes(struct dlt_table_shape *s, double in, double out)
 bool dlt_table_shape_of(const struct dlt_record *record, struct dlt_table_shape *shape)
 {
     const int64_t most = UINT16_MAX, most_channels = UINT32_MAX;
+    static const char transposed[] = "conv_transpose";
     const struct dlt_spatial *s = &record->u.spatial;
     double in = 1, out = 1;
 
-    if (!dlt_table_is_convolution(record) || s->in_channels > most_channels ||
+    if (!dlt_is_convolution(record->kind) || s->in_channels > most_channels ||
         s->out_channels > most_channels)
         return false;
     memset(shape, 0, sizeof *shape);
@@ -161,7 +152,7 @@ bool dlt_table_shape_of(const struct dlt_record *record, struct dlt_table_shape 
     shape->out_channels = (uint32_t)s->out_channels;
     shape->groups = (uint32_t)s->groups;
     shape->dims = (uint8_t)record->kind->dims;
-    shape->transposed = starts(record, "conv_transpose");
+    shape->transposed = strncmp(record->kind->name, transposed, sizeof transposed - 1) == 0;
     shape->bias = s->bias != 0;
     shape->activation = (uint8_t)record->activation;
     for (int d = 0; d < record->kind->dims; d++) {

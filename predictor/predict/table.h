@@ -114,9 +114,6 @@ struct dlt_table_sum {
 void dlt_table_convolutions(const struct dlt_table *table, const struct dlt_plan *plan,
                             struct dlt_unit_times *unit, struct dlt_table_sum *sum);
 
-/* Whether a unit is a convolution. */
-bool dlt_table_is_convolution(const struct dlt_record *record);
-
 /* Aggregated parameters of everything in a plan but the convolutions, and of what these move. */
 void dlt_table_terms(const struct dlt_plan *plan, double term[DLT_TABLE_PARTS][DLT_TABLE_TERMS]);
 /* Their names, for messages and tests; NULL beyond the last. */

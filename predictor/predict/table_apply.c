@@ -77,7 +77,7 @@ void dlt_table_convolutions(const struct dlt_table *table, const struct dlt_plan
         struct dlt_table_shape shape;
         struct passes p;
 
-        if (!dlt_table_is_convolution(&u->record))
+        if (!dlt_is_convolution(u->record.kind))
             continue;
         if (!dlt_table_shape_of(&u->record, &shape)) {
             sum->too_large++;
@@ -147,7 +147,7 @@ static void scale_units(const struct dlt_plan *plan, struct dlt_unit_times *unit
     double others[2] = {0}, factor[2], share[2];
 
     for (size_t i = 0; i < plan->unit_count; i++) {
-        if (dlt_table_is_convolution(&plan->unit[i].record))
+        if (dlt_is_convolution(plan->unit[i].record.kind))
             continue;
         others[0] += unit[i].forward_s;
         others[1] += unit[i].backward_s;
@@ -161,7 +161,7 @@ static void scale_units(const struct dlt_plan *plan, struct dlt_unit_times *unit
             factor[part] = seconds[part] / sum->seconds[part];
     }
     for (size_t i = 0; i < plan->unit_count; i++) {
-        bool convolution = dlt_table_is_convolution(&plan->unit[i].record);
+        bool convolution = dlt_is_convolution(plan->unit[i].record.kind);
 
         unit[i].forward_s *= convolution ? factor[0] : share[0];
         unit[i].backward_s *= convolution ? factor[1] : share[1];

@@ -102,7 +102,7 @@ static void add_unit(const struct dlt_record *record, double kernels, double *te
     int class;
 
     dlt_record_work(record, &work);
-    if (dlt_table_is_convolution(record)) {
+    if (dlt_is_convolution(record->kind)) {
         term[CONVOLUTIONS] += kernels;
         term[CONV_TENSORS] += work.input + work.output;
         term[CONV_WEIGHTS] += work.weights;

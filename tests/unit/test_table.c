@@ -171,7 +171,7 @@ static double convolutions_of(const struct dlt_plan *plan, struct dlt_table_draf
         struct dlt_record record = plan->unit[u].record;
         double one = odd_time(&record);
 
-        if (!dlt_table_is_convolution(&record))
+        if (!dlt_is_convolution(record.kind))
             continue;
         if (pass == 0) {
             add(draft, record, DLT_FORWARD, one);
