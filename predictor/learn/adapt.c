@@ -189,6 +189,23 @@ static int adapt_rest(struct adapt *a)
     return 0;
 }
 
+/* Entries and sources of the corpus and, behind them, what the base knows; that is read whole here,
+ * and what of it is damaged told before anything is learned. */
+static int begin(struct adapt *a, struct dlt_error *error)
+{
+    if (dlt_train_entries(a->corpus, a->writer))
+        return dlt_fail_memory(error);
+    for (size_t g = 0; g < a->corpus->group_count; g++)
+        a->writer->entry[g].adapted = 1;
+    if (dlt_profile_writer_copy(a->writer, a->base, is_kept, NULL) ||
+        dlt_train_sources(a->corpus, a->writer))
+        return dlt_fail_memory(error);
+    dlt_starts_drop(a->writer);
+    if (dlt_profile_check(a->base, error))
+        return -1;
+    return dlt_writer_profile(a->writer, &a->donors, error);
+}
+
 static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
                  struct dlt_error *error)
 {
@@ -197,23 +214,11 @@ static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
     int result = -1;
 
     begun.starts = a->base;
-    if (row && !dlt_train_entries(a->corpus, a->writer)) {
-        for (size_t g = 0; g < a->corpus->group_count; g++)
-            a->writer->entry[g].adapted = 1;
-        if (!dlt_profile_writer_copy(a->writer, a->base, is_kept, NULL) &&
-            !dlt_train_sources(a->corpus, a->writer))
-            result = 0;
-        dlt_starts_drop(a->writer);
-    }
-    if (result == 0 && !dlt_writer_profile(a->writer, &a->donors, error))
-        result = adapt_measured(a, row) ||
-                         dlt_train_sections(a->corpus, &begun, is_own, a, a->writer) ||
-                         adapt_rest(a)
-                     ? -1
-                     : 0;
+    if (row && !adapt_measured(a, row) &&
+        !dlt_train_sections(a->corpus, &begun, is_own, a, a->writer) && !adapt_rest(a))
+        result = 0;
     free(row);
-    dlt_profile_destroy(a->donors);
-    return result;
+    return result ? dlt_fail_memory(error) : 0;
 }
 
 int dlt_adapt(const struct dlt_profile *base, const struct dlt_corpus *corpus,
@@ -221,11 +226,12 @@ int dlt_adapt(const struct dlt_profile *base, const struct dlt_corpus *corpus,
               struct dlt_error *error)
 {
     struct adapt a = {.base = base, .corpus = corpus, .writer = writer};
+    int result;
 
     if (corpus->row_count == 0)
         return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
                                "measure some with `dlbench run --quick`");
-    if (adapt(&a, settings, error))
-        return dlt_fail_memory(error);
-    return dlt_profile_check(base, error);
+    result = begin(&a, error) || adapt(&a, settings, error) ? -1 : dlt_profile_check(base, error);
+    dlt_profile_destroy(a.donors);
+    return result;
 }

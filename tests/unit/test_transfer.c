@@ -238,6 +238,43 @@ static void a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others(voi
     dlt_corpus_clear(&corpus);
 }
 
+static void count_section(void *context, const struct dlt_train_progress *progress)
+{
+    (void)progress;
+    ++*(int *)context;
+}
+
+/* Softmax, which the base lacks, would be learned from its forty rows. */
+static void an_altered_base_is_told_before_anything_is_learned(void **state)
+{
+    int learned_sections = 0;
+    const struct dlt_train_settings settings = {
+        .seed = 1, .threads = 1, .progress = count_section, .context = &learned_sections};
+    struct dlt_corpus corpus = {0}, other = {0};
+    struct dlt_profile_writer writer = {0};
+    struct dlt_profile *base = NULL;
+    struct dlt_random random;
+    struct dlt_error error;
+    unsigned char *bytes;
+    size_t size;
+
+    (void)state;
+    dlt_random_seed(&random, 7, 1);
+    add_device(&corpus, "Paper A", 1, 1, 40);
+    bytes = learned_bytes(&corpus, DLT_METHOD_AUTO, 1, 1, &size);
+    bytes[size - 9] ^= 1; /* in the last section */
+    assert_int_equal(dlt_profile_from_memory(bytes, size, "base.dlp", &base, &error), 0);
+    add_group(&other, "Paper D", 0);
+    add_rows(&other, &random, 40, draw_softmax, DLT_FORWARD, 0, 0.02, NULL);
+    assert_int_equal(dlt_adapt(base, &other, &settings, &writer, &error), -1);
+    assert_non_null(strstr(error.text, "base.dlp: the section of dense was altered"));
+    assert_int_equal(learned_sections, 0);
+    dlt_profile_writer_clear(&writer);
+    dlt_profile_destroy(base);
+    dlt_corpus_clear(&other);
+    dlt_corpus_clear(&corpus);
+}
+
 static void timing_conventions_have_general_entries_of_their_own(void **state)
 {
     struct dlt_corpus corpus = three_devices(40);
@@ -336,6 +373,7 @@ int main(void)
         cmocka_unit_test(a_few_measurements_find_what_no_data_sheet_says),
         cmocka_unit_test(a_few_measurements_tell_of_rows_like_them),
         cmocka_unit_test(a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others),
+        cmocka_unit_test(an_altered_base_is_told_before_anything_is_learned),
         cmocka_unit_test(timing_conventions_have_general_entries_of_their_own),
         cmocka_unit_test(architectures_are_apart_by_generation_and_maker),
         cmocka_unit_test(a_k40_reaches_what_its_default_clock_gives),
