@@ -428,7 +428,7 @@ endif
 CUDA_INCLUDES := $(if $(CUDA_VERSION),-isystem $(CUDA_HOME)/include) \
 	$(if $(CUDNN_INCLUDE),-isystem $(CUDNN_INCLUDE)) -Ibench/cuda
 HEADERS := $(shell find predictor bench plugin tests -name '*.h')
-$(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy
+$(BUILD)/tidy/%.ok: %.c $(HEADERS) .clang-tidy tests/.clang-tidy
 	@mkdir -p $(@D)
 	@said=$$(clang-tidy --quiet $< -- $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(PATHS) \
 		$(if $(findstring /cuda/,$<),$(CUDA_INCLUDES)) 2>&1) || \
