@@ -41,34 +41,59 @@ static bool is_other(const struct dlt_corpus *corpus, const struct dlt_part *a,
            strcmp(x->device.name, y->device.name) != 0;
 }
 
-/* The other devices' rows; *gathered: how many parts, 0 where devices are too few, or where a
- * benchmark slowed down, which a row's place in its file would tell and not the row. Returns -1
- * out of memory. */
-static int gather(const struct dlt_corpus *corpus, const struct dlt_part *part, size_t parts,
-                  size_t which, uint64_t seed, struct dlt_rows *rows, size_t *gathered)
+static struct dlt_rows rows_of(const struct dlt_corpus *corpus, const struct dlt_part *part)
+{
+    return (struct dlt_rows){.row = part->row,
+                             .count = part->used,
+                             .device = &group_of(corpus, part)->device,
+                             .rates = part->rates};
+}
+
+static bool may_begin(const struct dlt_part *part, const struct dlt_train_settings *settings)
+{
+    return dlt_method_learns(settings->method) && dlt_is_convolution(part->row[0]->record.kind) &&
+           part->used >= DLT_LEAST_BEGUN;
+}
+
+/* Whether some part could begin from this one. */
+static bool may_teach(const struct dlt_corpus *corpus, const struct dlt_part *part, size_t parts,
+                      size_t which, const struct dlt_train_settings *settings)
+{
+    for (size_t p = 0; p < parts && part[which].used >= LEAST_POOLED; p++)
+        if (may_begin(&part[p], settings) && is_other(corpus, &part[p], &part[which]))
+            return true;
+    return false;
+}
+
+int dlt_starts_look(const struct dlt_corpus *corpus, struct dlt_part *part, size_t parts,
+                    const struct dlt_train_settings *settings)
+{
+    for (size_t p = 0; p < parts; p++) {
+        struct dlt_rows rows = rows_of(corpus, &part[p]);
+
+        if (may_teach(corpus, part, parts, p, settings) &&
+            dlt_find_drift(&rows, settings->seed, &part[p].drift_s))
+            return -1;
+    }
+    return 0;
+}
+
+/* The other devices' rows; returns how many parts, 0 where devices are too few. */
+static size_t gather(const struct dlt_corpus *corpus, const struct dlt_part *part, size_t parts,
+                     size_t which, struct dlt_rows *rows)
 {
     size_t count = 0, devices = 0;
 
-    *gathered = 0;
     for (size_t p = 0; p < parts && count < DLT_DONORS; p++) {
-        double drift_s = 0;
-
-        if (part[p].used < LEAST_POOLED || !is_other(corpus, &part[p], &part[which]))
+        if (part[p].used < LEAST_POOLED || part[p].drift_s > 0 ||
+            !is_other(corpus, &part[p], &part[which]))
             continue;
-        rows[count] = (struct dlt_rows){.row = part[p].row,
-                                        .count = part[p].used,
-                                        .device = &group_of(corpus, &part[p])->device,
-                                        .rates = part[p].rates};
-        if (dlt_find_drift(&rows[count], seed, &drift_s))
-            return -1;
-        if (drift_s > 0)
-            return 0;
+        rows[count] = rows_of(corpus, &part[p]);
         devices +=
             count == 0 || strcmp(rows[count].device->name, rows[count - 1].device->name) != 0;
         count++;
     }
-    *gathered = devices >= LEAST_DEVICES ? count : 0;
-    return 0;
+    return devices >= LEAST_DEVICES ? count : 0;
 }
 
 static bool is_kept_for(const struct dlt_file_section *s, const struct dlt_record *record)
@@ -125,12 +150,12 @@ int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
     size_t count;
 
     dlt_starts_clear(starts);
-    if (!dlt_method_learns(settings->method) || !dlt_is_convolution(record->kind) ||
-        part[which].used < DLT_LEAST_BEGUN)
+    if (!may_begin(&part[which], settings))
         return 0;
     starts->start = calloc(DLT_DONORS, sizeof *starts->start);
-    if (!starts->start || gather(corpus, part, parts, which, settings->seed, rows, &count))
+    if (!starts->start)
         return -1;
+    count = gather(corpus, part, parts, which, rows);
     if (count == 0)
         return settings->starts ? take(starts, settings->starts, record, group,
                                        knows(settings->starts, &group->device))
@@ -234,5 +259,5 @@ bool dlt_starts_serve(const struct dlt_profile *profile, const struct dlt_corpus
             serve |= serves(profile, k, &record, group, known) &&
                      dlt_profile_section(profile, k, &section);
     }
-    return serve && dlt_starts_wanted(corpus);
+    return serve;
 }

@@ -291,10 +291,10 @@ static size_t find_parts(const struct dlt_corpus *corpus, dlt_rows_wanted *wante
 }
 
 static int learn_parts(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
-                       const struct dlt_part *part, size_t count, struct dlt_profile_writer *writer)
+                       struct dlt_part *part, size_t count, struct dlt_profile_writer *writer)
 {
     struct dlt_starts starts = {0};
-    int result = 0;
+    int result = dlt_starts_look(corpus, part, count, settings);
 
     for (size_t p = 0; p < count && result == 0; p++) {
         const struct dlt_row *first = part[p].row[0];

@@ -93,7 +93,8 @@ static size_t begins_from(const struct dlt_corpus *corpus, const struct dlt_prof
     return count;
 }
 
-/* Whether a profile serves a corpus from whose files `rows` convolutions were read. */
+/* Whether a corpus from whose files `rows` convolutions were read asks for a start, and the profile
+ * has it. */
 static bool is_served(const struct dlt_corpus *corpus, size_t rows,
                       const struct dlt_profile *profile)
 {
@@ -104,7 +105,7 @@ static bool is_served(const struct dlt_corpus *corpus, size_t rows,
 
     read.section = &section;
     read.section_count = 1;
-    return dlt_starts_serve(profile, &read);
+    return dlt_starts_wanted(&read) && dlt_starts_serve(profile, &read);
 }
 
 static void networks_begin_where_those_of_other_devices_ended(void **state)
@@ -146,6 +147,42 @@ static void networks_begin_where_those_of_other_devices_ended(void **state)
     dlt_corpus_clear(&others);
     dlt_corpus_clear(&own);
     dlt_corpus_clear(&again);
+}
+
+/* Each call on Paper C takes longer than the one before, which says nothing of convolutions: A and
+ * B teach D without it. Of D's few rows nobody learns, so that nobody asks for their drift. */
+static void a_benchmark_that_slowed_down_teaches_no_other_device(void **state)
+{
+    const struct dlt_train_settings settings = {.seed = 1, .threads = 2};
+    struct dlt_part part[4] = {{.used = ROWS}, {.used = ROWS}, {.used = ROWS}, {.used = 400}};
+    struct dlt_corpus corpus = {0};
+    struct dlt_starts starts = {0};
+    const struct dlt_row **row;
+
+    (void)state;
+    add_convolutions(&corpus, "Paper A", 1, ROWS);
+    add_convolutions(&corpus, "Paper B", 2, ROWS);
+    add_convolutions(&corpus, "Paper C", 0.7, ROWS);
+    for (int r = 0; r < ROWS; r++)
+        corpus.row[2 * ROWS + r].seconds += 1e-3 * r / ROWS;
+    add_convolutions(&corpus, "Paper D", 1.4, 400);
+    row = dlt_sorted_rows(&corpus);
+    assert_non_null(row);
+    for (size_t p = 0; p < 4; p++) {
+        part[p].row = row + p * ROWS;
+        part[p].read = part[p].used;
+    }
+    assert_int_equal(dlt_starts_look(&corpus, part, 4, &settings), 0);
+    assert_true(part[0].drift_s == 0 && part[1].drift_s == 0 && part[3].drift_s == 0);
+    assert_near(part[2].drift_s, 1e-3, 0.2e-3);
+    assert_int_equal(dlt_starts_find(&starts, &corpus, part, 4, 3, &settings), 0);
+    assert_int_equal(starts.pooled, 2 * ROWS);
+    /* B alone is too little for A. */
+    assert_int_equal(dlt_starts_find(&starts, &corpus, part, 4, 0, &settings), 0);
+    assert_int_equal(starts.pooled, 0);
+    dlt_starts_clear(&starts);
+    free(row);
+    dlt_corpus_clear(&corpus);
 }
 
 /* Fewer rows, or those of one other device, say too little. */
@@ -211,6 +248,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_begin_where_those_of_other_devices_ended),
+        cmocka_unit_test(a_benchmark_that_slowed_down_teaches_no_other_device),
         cmocka_unit_test(few_rows_give_no_start),
         cmocka_unit_test(rounded_parameters_come_back),
         cmocka_unit_test(decay_goes_towards_the_beginning),
