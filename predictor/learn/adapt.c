@@ -114,11 +114,11 @@ static int fit_rows(struct adapt *a, const struct dlt_rows *rows, struct dlt_bui
 static int adapt_section(struct adapt *a, uint32_t group, const struct dlt_file_section *from,
                          const struct dlt_row *const *row, size_t count)
 {
-    const enum dlt_basis basis = count ? DLT_BASIS_ADAPTED : DLT_BASIS_GENERAL;
     struct dlt_rows rows = {.row = row, .count = count, .device = &a->corpus->group[group].device};
     struct dlt_record record = dlt_record_make(dlt_record_kind_find(from->kind));
     struct dlt_accuracy accuracy = {0};
     struct dlt_build build;
+    bool adapted;
     int result = 0;
 
     record.dtype = (enum dlt_dtype)from->dtype;
@@ -126,8 +126,11 @@ static int adapt_section(struct adapt *a, uint32_t group, const struct dlt_file_
     start(a, from, &build);
     if (count)
         result = fit_rows(a, &rows, &build, &accuracy);
+    adapted = count > 0 && !dlt_accuracy_is_absurd(&accuracy);
     if (result == 0)
-        result = dlt_put_transfer(a->writer, &build, group, &record, basis, count, &accuracy);
+        result =
+            dlt_put_transfer(a->writer, &build, group, &record,
+                             adapted ? DLT_BASIS_ADAPTED : DLT_BASIS_GENERAL, count, &accuracy);
     dlt_build_clear(&build);
     return result;
 }

@@ -153,6 +153,14 @@ struct dlt_accuracy {
 int dlt_calibrate(struct dlt_build *build, struct dlt_held_out *held_out, size_t count,
                   struct dlt_accuracy *accuracy);
 
+/* Whether rows kept out are missed so far that the others are no evidence of them: half of them by
+ * half of their time and more, and on average by more than all of it, by which nothing at all would
+ * miss them. */
+static inline bool dlt_accuracy_is_absurd(const struct dlt_accuracy *a)
+{
+    return a->count > 0 && !(a->median_ape <= 0.5 || a->mape <= 1);
+}
+
 /* Made-up records near measured ones: sizes exchanged, and moved by a factor whose logarithm has
  * this spread. Returns false where the attempt is not a valid record. */
 bool dlt_synthesise(const struct dlt_rows *rows, struct dlt_random *random, double spread,

@@ -175,6 +175,8 @@ static enum dlt_basis basis_of(size_t count, const struct dlt_accuracy *accuracy
     const size_t least_rows = 12;
     const double most_error = 0.5;
 
+    if (dlt_accuracy_is_absurd(accuracy))
+        return DLT_BASIS_COST_MODEL;
     if (count < least_rows || (accuracy->count > 0 && !(accuracy->median_ape <= most_error)))
         return DLT_BASIS_ADAPTED;
     return DLT_BASIS_MEASURED;

@@ -151,6 +151,28 @@ rows() {
     [[ "$stderr" != *"framework none: 1 run"* ]]
 }
 
+@test "rows that contradict each other are no evidence, and it is told" {
+    rows base.jsonl 60 0
+    "$dltime" train base.jsonl --base none --output base.dlp 2>/dev/null
+    # Products alone, up to thirty times as long or as short as they are, without an order.
+    rows few.jsonl 30 5000
+    sed -i -e '1s/V100-SXM2-16GB/T4/' -e '/softmax/d' few.jsonl
+    { head -1 few.jsonl; tail -n +2 few.jsonl | jq -sc 'to_entries[] |
+        .value.median_ms *= ((.key * 7919 % 41 - 20) * 0.17 | exp) | .value'; } >odd.jsonl
+    run --separate-stderr -0 "$dltime" train odd.jsonl --base none --output own.dlp
+    [[ "$stderr" == *"dense on Tesla T4, float32 ieee: rows kept out are missed by "*" % on average, half of them by "*"no evidence"* ]]
+    [[ "$stderr" == *"30 "*" %  cost model"* ]]
+    run --separate-stderr -0 "$dltime" train odd.jsonl --base base.dlp --output adapted.dlp
+    [[ "$stderr" == *"dense on Tesla T4, float32 ieee: rows kept out are missed by "* ]]
+    "$dltime" devices --profile adapted.dlp --json |
+        jq -e '.devices[] | select(.name == "Tesla T4").ops[] | select(.op == "dense").basis == "general"'
+    "$dltime" predict "$BATS_TEST_DIRNAME/../../etc/examples/mlp.json" --profile adapted.dlp \
+        --device "Tesla T4" --json | jq -e '.basis == "general"'
+    # As they are they adapt.
+    run --separate-stderr -0 "$dltime" train few.jsonl --base base.dlp --output adapted.dlp
+    [[ "$stderr" != *"kept out"* && "$stderr" == *"%  adapted"* ]]
+}
+
 @test "a damaged general profile that networks would begin from is told, and nothing is lost" {
     # A tree of its own, where it is the installed one.
     mkdir -p tree/build tree/predictor tree/etc/profiles
