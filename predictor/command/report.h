@@ -28,6 +28,7 @@ struct report_curve {
     size_t rows, held_out; /* of the file; of those, never learned from */
     double seconds;        /* that it took */
     bool stopped;          /* by the bounds on rows and time before it had all rows */
+    bool begun;            /* from networks of other devices, where the rows are convolutions' */
 };
 
 /* What a partition would rest on, asked as the plugin asks: report_probe on one device. */
@@ -58,7 +59,8 @@ struct report {
 
 /* Fills the curve from a measurements file: trains on growing parts of a random order (seeded, so
  * that one file gives one curve) and scores a fifth, at most CURVE_HELD_OUT rows; ends at
- * CURVE_ROWS rows or where the next part would pass CURVE_SECONDS. */
+ * CURVE_ROWS rows or where the next part would pass CURVE_SECONDS. Learns as `dltime train` does
+ * without --base. */
 enum { CURVE_HELD_OUT = 4000, CURVE_ROWS = 16000, CURVE_SECONDS = 90 };
 int report_curve_make(const char *path, struct report_curve *curve, struct dlt_error *error);
 

@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "command/judge.h"
 #include "command/report.h"
+#include "command/starts.h"
+#include "device/devices.h"
 #include "learn/random.h"
 #include "learn/train.h"
 
@@ -20,6 +22,7 @@ struct part {
     const struct dlt_corpus *corpus; /* rows in random order, those held out first */
     size_t held_out, trained;
     struct report_curve *curve;
+    const struct dlt_profile *starts; /* or NULL */
 };
 
 static double now_s(void)
@@ -47,7 +50,7 @@ static void shuffle(struct dlt_corpus *corpus)
 /* A profile of the part's rows. */
 static int learn(const struct part *part, struct dlt_profile **profile, struct dlt_error *error)
 {
-    const struct dlt_train_settings settings = {.seed = SEED};
+    const struct dlt_train_settings settings = {.seed = SEED, .starts = part->starts};
     struct dlt_corpus corpus = *part->corpus;
     struct dlt_profile_writer writer = {0};
     struct dlt_group *group = calloc(corpus.group_count + 1, sizeof *group);
@@ -201,8 +204,9 @@ int report_curve_make(const char *path, struct report_curve *curve, struct dlt_e
 {
     struct dlt_corpus corpus = {0};
     struct part part = {.corpus = &corpus, .curve = curve};
+    struct dlt_profile *starts = NULL;
     struct dlt_repeats repeats;
-    int result = dlt_corpus_add(&corpus, path, error);
+    int result = dlt_devices_load_installed(error) || dlt_corpus_add(&corpus, path, error) ? -1 : 0;
 
     curve->path = path;
     if (result == 0 &&
@@ -220,8 +224,11 @@ int report_curve_make(const char *path, struct report_curve *curve, struct dlt_e
         curve->held_out = part.held_out;
         dlt_text_copy(curve->device, sizeof curve->device, corpus.source[0].header.device.name);
         shuffle(&corpus);
+        part.starts = starts = command_starts_load("report", &corpus);
+        curve->begun = starts != NULL;
         result = grow(&part, error);
     }
+    dlt_profile_destroy(starts);
     dlt_corpus_clear(&corpus);
     return result;
 }

@@ -7,6 +7,7 @@
 #include "command/html.h"
 #include "command/report.h"
 #include "command/report_style.h"
+#include "command/starts.h"
 #include "predict/profile_format.h"
 
 /* What could be drawn. */
@@ -310,8 +311,11 @@ static int write_curve(FILE *page, const struct report *report, const struct plo
     html_text(page, curve->device);
     fprintf(page,
             "): trained anew on growing parts of its %zu rows, in random order, and scored on the "
-            "same n = %zu rows that no part holds%s. It took %.0f s.",
+            "same n = %zu rows that no part holds%s%s. It took %.0f s.",
             curve->rows, curve->held_out,
+            curve->begun ? "; networks of convolutions begin from those that " COMMAND_GENERAL
+                           " keeps of other devices, as a training does"
+                         : "",
             curve->stopped ? "; stopped before all rows, by the bounds on rows and time" : "",
             curve->seconds);
     report_figure_end(page);

@@ -8,15 +8,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/paths.h"
 #include "base/text.h"
 #include "command/command.h"
+#include "command/starts.h"
 #include "command/train.h"
 #include "device/devices.h"
 #include "learn/each.h"
 #include "learn/general.h"
 #include "learn/runs.h"
-#include "learn/starts.h"
 #include "learn/tables.h"
 #include "learn/train.h"
 #include "learn/train_parts.h"
@@ -151,15 +150,13 @@ static int check_twice(const struct dlt_corpus *corpus)
     return COMMAND_DONE;
 }
 
-static const char general[] = "general.dlp";
-
 /* What networks began from, among the sources. */
 static int put_start(const struct dlt_profile *profile, struct dlt_profile_writer *writer)
 {
     struct dlt_file_source source;
 
     memset(&source, 0, sizeof source);
-    dlt_text_copy(source.path, sizeof source.path, general);
+    dlt_text_copy(source.path, sizeof source.path, COMMAND_GENERAL);
     dlt_text_copy(source.text, sizeof source.text,
                   "where networks begin: it knows other devices' convolutions");
     source.size = profile->header->file_size;
@@ -167,40 +164,16 @@ static int put_start(const struct dlt_profile *profile, struct dlt_profile_write
     return dlt_profile_writer_source(writer, &source);
 }
 
-/* The installed general profile, where networks may begin from what it keeps; NULL where they begin
- * from nothing. */
-static struct dlt_profile *load_starts(const struct options *o, const struct dlt_corpus *corpus)
-{
-    struct dlt_profile *profile = NULL;
-    struct dlt_error error = {0};
-    char below[64], path[PATH_MAX];
-    bool serves = false;
-
-    snprintf(below, sizeof below, "profiles/%s", general);
-    if (o->from_nothing || !dlt_method_learns(o->settings.method) || !dlt_starts_wanted(corpus) ||
-        !dlt_path(DLT_FOLDER_DATA, below, path, sizeof path) || access(path, F_OK))
-        return NULL;
-    if (dlt_profile_load(path, &profile, &error) == 0) {
-        serves = dlt_starts_serve(profile, corpus);
-        serves = dlt_profile_check(profile, &error) == 0 && serves;
-    }
-    if (error.text[0])
-        fprintf(stderr, "dltime train: %s; networks of convolutions begin from nothing\n",
-                error.text);
-    if (serves)
-        return profile;
-    dlt_profile_destroy(profile);
-    return NULL;
-}
-
 /* Networks begin from what the installed general profile keeps of other devices, where it does. */
 static int learn_alone(const struct options *o, const struct dlt_corpus *corpus,
                        struct dlt_profile_writer *writer, struct dlt_error *error)
 {
     struct dlt_train_settings settings = o->settings;
-    struct dlt_profile *profile = load_starts(o, corpus);
+    struct dlt_profile *profile = NULL;
     int result;
 
+    if (!o->from_nothing && dlt_method_learns(settings.method))
+        profile = command_starts_load("train", corpus);
     settings.starts = profile;
     if (profile)
         fprintf(stderr,

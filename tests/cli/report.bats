@@ -102,6 +102,7 @@ END
         --history history --curve new.jsonl
     [ "$(page_is_sound page/index.html)" -eq 6 ]
     grep -q 'of its 130 rows, in random order, and scored on the same n = 26 rows' page/index.html
+    run ! grep -q 'networks of convolutions begin' page/index.html # of another convention
     # After 50, 100 and all 104 of the others.
     [ "$(grep -cE '<td>conv2d</td><td class="n">[0-9]+</td><td class="n">[0-9.]+ ms' page/index.html)" -eq 3 ]
     grep -q '<td>one</td><td>00000000000000ff</td><td class="n">1.25</td>' page/index.html
@@ -111,6 +112,15 @@ END
     "$dltime" report --profile paper.dlp new.jsonl --output page --conf dltime.conf \
         --history history --curve new.jsonl
     sed 's/It took [0-9]* s//' page/index.html | cmp - first
+}
+
+@test "a learning curve learns as a training does: from networks of other devices" {
+    needs_gnuplot
+    awk -v n=128 -f "$BATS_TEST_DIRNAME/../rows.awk" |
+        sed '1s/events_batched/host_synchronous/' >host.jsonl # as the profile's TensorFlow rows
+    head -n 2 new.jsonl >one.jsonl
+    "$dltime" report --profile paper.dlp one.jsonl --output page --curve host.jsonl
+    grep -q 'networks of convolutions begin from those that general.dlp keeps' page/index.html
 }
 
 @test "one row, or rows that cannot be predicted, make a page that says so" {
