@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <limits.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,30 +44,23 @@ static void print_help(FILE *stream)
 /* dltime itself is of no release of Slurm's; its helper, built with the plugin, is. */
 static void print_slurm_release(void)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], version[] = "--version", *words[] = {path, version, NULL};
     pid_t child;
 
     if (!dlt_path(DLT_FOLDER_LIBEXEC, "dltime-snapshot", path, sizeof path) ||
         access(path, X_OK) != 0)
         return;
     fflush(stdout);
-    child = fork();
-    if (child == 0) {
-        execl(path, path, "--version", (char *)NULL);
-        _exit(1);
-    }
-    if (child > 0)
+    if (posix_spawn(&child, path, NULL, NULL, words, environ) == 0)
         waitpid(child, NULL, 0);
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
     const char *names[COMMANDS];
     const char *nearest;
     char shown[64];
 
-    /* A file that may not grow so large is an error to report, as a full disk is. */
-    signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {
         print_help(stderr);
         return COMMAND_USAGE;
@@ -92,4 +87,27 @@ int main(int argc, char **argv)
     else
         fprintf(stderr, "dltime: no command \"%s\"; see dltime --help\n", shown);
     return COMMAND_USAGE;
+}
+
+/* Where the address space is limited, threads that OpenBLAS made when it was loaded may still try
+ * to map their buffers, and exit would wait for them. */
+static bool may_wait_for_ever(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    /* A file that may not grow so large is an error to report, as a full disk is. */
+    signal(SIGXFSZ, SIG_IGN);
+    status = run(argc, argv);
+    if (may_wait_for_ever()) {
+        fflush(NULL);
+        _exit(status);
+    }
+    return status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "learn/blas.h"
 #include "learn/general.h"
 #include "learn/starts.h"
 #include "learn/train_parts.h"
@@ -212,13 +213,11 @@ static int begin(struct adapt *a, struct dlt_error *error)
 static int adapt(struct adapt *a, const struct dlt_train_settings *settings,
                  struct dlt_error *error)
 {
-    struct dlt_train_settings begun = *settings;
     const struct dlt_row **row = dlt_sorted_rows(a->corpus);
     int result = -1;
 
-    begun.starts = a->base;
     if (row && !adapt_measured(a, row) &&
-        !dlt_train_sections(a->corpus, &begun, is_own, a, a->writer) && !adapt_rest(a))
+        !dlt_train_sections(a->corpus, settings, is_own, a, a->writer) && !adapt_rest(a))
         result = 0;
     free(row);
     return result ? dlt_fail_memory(error) : 0;
@@ -229,12 +228,16 @@ int dlt_adapt(const struct dlt_profile *base, const struct dlt_corpus *corpus,
               struct dlt_error *error)
 {
     struct adapt a = {.base = base, .corpus = corpus, .writer = writer};
+    struct dlt_train_settings begun = *settings;
     int result;
 
     if (corpus->row_count == 0)
         return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
                                "measure some with `dlbench run --quick`");
-    result = begin(&a, error) || adapt(&a, settings, error) ? -1 : dlt_profile_check(base, error);
+    begun.starts = base;
+    result = dlt_blas_start(&begun.threads, error) || begin(&a, error) || adapt(&a, &begun, error)
+                 ? -1
+                 : dlt_profile_check(base, error);
     dlt_profile_destroy(a.donors);
     return result;
 }

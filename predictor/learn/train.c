@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "learn/train.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,9 @@
 #include "base/error.h"
 #include "base/median.h"
 #include "base/text.h"
+#include "learn/blas.h"
 #include "learn/fit_section.h"
 #include "learn/general.h"
-#include "learn/parallel.h"
 #include "learn/starts.h"
 #include "learn/train_parts.h"
 
@@ -339,15 +338,11 @@ static int learn_all(const struct dlt_corpus *corpus, const struct dlt_train_set
 int dlt_train_sections(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
                        dlt_rows_wanted *wanted, void *context, struct dlt_profile_writer *writer)
 {
-    struct dlt_train_settings s = *settings;
     const struct dlt_row **row = dlt_sorted_rows(corpus);
     int result = -1;
 
-    if (s.threads <= 0)
-        s.threads = dlt_parallel_cpus();
-    openblas_set_num_threads(1);
     if (row)
-        result = learn_all(corpus, &s, wanted, context, writer, row);
+        result = learn_all(corpus, settings, wanted, context, writer, row);
     free(row);
     return result;
 }
@@ -355,11 +350,15 @@ int dlt_train_sections(const struct dlt_corpus *corpus, const struct dlt_train_s
 int dlt_train(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
               struct dlt_profile_writer *writer, struct dlt_error *error)
 {
+    struct dlt_train_settings s = *settings;
+
     if (corpus->row_count == 0)
         return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
                                "measure some with `dlbench run`");
+    if (dlt_blas_start(&s.threads, error))
+        return -1;
     if (dlt_train_entries(corpus, writer) || dlt_train_sources(corpus, writer) ||
-        dlt_train_sections(corpus, settings, NULL, NULL, writer))
+        dlt_train_sections(corpus, &s, NULL, NULL, writer))
         return dlt_fail_memory(error);
-    return dlt_learn_general(corpus, settings, writer, error);
+    return dlt_learn_general(corpus, &s, writer, error);
 }

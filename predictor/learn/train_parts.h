@@ -11,7 +11,8 @@ int dlt_train_sources(const struct dlt_corpus *corpus, struct dlt_profile_writer
 /* Rows of one group and section. */
 typedef bool dlt_rows_wanted(void *context, const struct dlt_row *const *row, size_t count);
 
-/* Learns sections for the rows that are wanted (NULL: all). */
+/* Learns sections for the rows that are wanted (NULL: all). settings->threads is that of
+ * dlt_blas_start. Returns -1 out of memory. */
 int dlt_train_sections(const struct dlt_corpus *corpus, const struct dlt_train_settings *settings,
                        dlt_rows_wanted *wanted, void *context, struct dlt_profile_writer *writer);
 

@@ -173,6 +173,20 @@ rows() {
     [[ "$stderr" != *"kept out"* && "$stderr" == *"%  adapted"* ]]
 }
 
+@test "too little address space ends in a sentence, not in waiting" {
+    rows few.jsonl 30 0
+    limited() { OPENBLAS_NUM_THREADS=2 timeout 20 bash -c 'ulimit -v "$1"; shift; exec "$@"' - "$@"; }
+    run -1 --separate-stderr limited 200000 "$dltime" train few.jsonl --base none --output few.dlp
+    [[ "$stderr" == *"training needs 160 MiB more than the limit on this process's address space"* ]]
+    [ ! -e few.dlp ]
+    # BLAS's second thread still waits for its own when these end.
+    run -0 limited 100000 "$dltime" --version
+    run -0 limited 100000 "$dltime" check "$BATS_TEST_DIRNAME/../../etc/examples/mlp.json"
+    SOURCE_DATE_EPOCH=1700000000 limited 500000 "$dltime" train few.jsonl --base none --output one.dlp
+    SOURCE_DATE_EPOCH=1700000000 "$dltime" train few.jsonl --base none --output few.dlp
+    cmp one.dlp few.dlp
+}
+
 @test "a damaged general profile that networks would begin from is told, and nothing is lost" {
     # A tree of its own, where it is the installed one.
     mkdir -p tree/build tree/predictor tree/etc/profiles
