@@ -7,7 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "graph/graph.h"
 #include "graph/model.h"
+#include "graph/op.h"
 #include "test.h"
 
 /* Writes text to a fresh file, loads it with keys (",batch=8" or "") behind its name, and removes
@@ -57,6 +59,21 @@ static inline size_t spec_node(const struct dlt_graph *graph, const char *name)
             return i;
     fail_msg("no node %s", name);
     return 0;
+}
+
+/* The operator of a node. */
+static inline const char *spec_op(const struct dlt_graph *graph, const char *name)
+{
+    return graph->node[spec_node(graph, name)].op->name;
+}
+
+/* Parameters of the whole network, each once. */
+static inline double spec_parameters(const struct dlt_graph *graph)
+{
+    struct dlt_graph_counts counts;
+
+    dlt_graph_count(graph, true, &counts);
+    return counts.total.parameters;
 }
 
 /* The first output of a node. */
