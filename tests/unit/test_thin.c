@@ -44,16 +44,18 @@ static struct dlt_price price_by(struct dlt_record (*drawn)(struct dlt_random *)
     return price;
 }
 
-/* 64 x 256 x 64 is 2.1 MFLOP and 0.15 MB: 8.4 us with its launch, 0.4 without. Where the shortest
- * row's time was taken for a launch it was priced at 6.6 ms. */
+/* 64 x 256 x 64 is 2.1 MFLOP and 0.15 MB: 0.25 us at the data sheet's 600 GB/s, 0.42 on paper, and
+ * 8.4 with its launch. No launch between events that somebody published takes longer than 0.21 ms
+ * (Lee et al. 2025, five GPUs), and a kernel that does so little is over within 4 us: what a
+ * network pays. Where the shortest row's time was taken for a launch it was priced at 6.6 ms. */
 static void long_rows_say_little_of_launches(void **state)
 {
     struct dlt_record record = product(64, 256, 64);
     struct dlt_price price = price_by(draw_long, &record);
 
     (void)state;
-    assert_true(price.seconds < 0.3e-3);
-    assert_true(price.seconds - price.clock_s < 0.1e-3);
+    assert_in_range(1e9 * price.seconds, 250, 210000);
+    assert_in_range(1e9 * (price.seconds - price.clock_s), 0, 4000);
     assert_int_equal(price.basis, DLT_BASIS_COST_MODEL);
     assert_true(price.extrapolated > 0.9 && price.sigma > 0.6);
 }
