@@ -297,12 +297,22 @@ static void keep_line(struct dlt_build *b)
             b->model.sigma_last[i - DLT_SIGMA_ALL] = b->line[i];
 }
 
+/* Rows that say something of their own: an answer by less than there is repeats its row's. */
+static size_t count_scored(const struct dlt_held_out *h, size_t count)
+{
+    size_t scored = 0;
+
+    for (size_t r = 0; r < count; r++)
+        scored += !h[r].further;
+    return scored;
+}
+
 /* scratch: room for count; scaled: for twice that. */
 static void fit_sigma(struct dlt_build *b, struct dlt_held_out *h, size_t count, double *size,
                       double *scratch, struct weighted *scaled)
 {
     /* Few residuals say little about their spread: as Student's t does for a mean. */
-    double scale = b->spread.learned ? 1 : sqrt(1 + 4 / (double)count);
+    double scale = b->spread.learned ? 1 : sqrt(1 + 4 / (double)count_scored(h, count));
 
     fit_terms(b, h, count, size, scaled);
     limit(b, h, count, scratch);
@@ -318,9 +328,7 @@ static void fit_sigma(struct dlt_build *b, struct dlt_held_out *h, size_t count,
 static void score(const struct dlt_section *s, const struct dlt_held_out *h, size_t count,
                   double *scratch, struct dlt_accuracy *a)
 {
-    *a = (struct dlt_accuracy){0};
-    for (size_t r = 0; r < count; r++)
-        a->count += !h[r].further;
+    *a = (struct dlt_accuracy){.count = count_scored(h, count)};
     for (size_t r = 0, scored = 0; r < count; r++) {
         double apart = dlt_section_extrapolation(s, h[r].distance, h[r].outside);
         double off = residual(s, &h[r]), error = h[r].seconds * expm1(-off);
