@@ -112,7 +112,9 @@ static double spread_of(size_t rows, size_t answers)
 
     assert_non_null(row);
     for (size_t r = 0; r < rows * answers; r++) {
-        row[r] = row_of(false, 0.01 * (double)(r / answers + 1));
+        size_t number = r / answers + 1;
+
+        row[r] = row_of(false, 0.01 * (double)number);
         row[r].further = r % answers > 0;
     }
     dlt_build_start(&build, dlt_record_kind_find("dense"));
