@@ -82,7 +82,8 @@ static void tell_absurd(const struct dlt_profile_writer *w)
             fprintf(stderr,
                     "dltime train: %s on %s, %s %s: rows kept out are missed by %.0f %% on "
                     "average, half of them by %.0f %% and more, so that they count as no evidence; "
-                    "look whether all are of one device and in one unit\n",
+                    "look whether all are of one device, in one unit and timed with nothing beside "
+                    "them\n",
                     s->kind, w->entry[s->entry].device.name, dlt_dtype_names[s->dtype],
                     dlt_math_names[s->math], 100 * s->mape, 100 * s->median_ape);
     }
