@@ -178,6 +178,10 @@ static int measure_sample(struct bench_runner *runner, const struct bench_sample
         record.pass = sample->pass[i];
         if (bench_output_has(runner->output, &record))
             continue;
+        if (!session->backend->supports(session->context, &record)) {
+            runner->unsupported++;
+            continue;
+        }
         snprintf(what, sizeof what, "%s %s", record.kind->name, dlt_pass_names[record.pass]);
         bench_progress_show(runner->progress, (double)runner->done,
                             bench_output_count(runner->output), "measurements", what);
