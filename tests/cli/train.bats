@@ -140,8 +140,9 @@ rows() {
 @test "what is faster than its device can be is named and not used, alone as in company" {
     rows few.jsonl 30 0
     # 65536 x 4096 x 4096 is 0.14 s at 15.7 TFLOP/s; VGG-16 at batch 4096 some 24 s with direct sums.
-    head -2 few.jsonl | tail -1 | jq -c '.batch = 65536 | .in_features = 4096 | .out_features = 4096 |
-        .median_ms = 5' >>few.jsonl
+    wide=$(sed -n 2p few.jsonl | jq -c '.batch = 65536 | .in_features = 4096 |
+        .out_features = 4096 | .median_ms = 5')
+    echo "$wide" >>few.jsonl
     printf '%s\n' '{"format":"dltime-runs","version":1}' \
         '{"model":"vgg16","device":"Tesla V100-SXM2-16GB","pass":"step","batch":4096,"step_ms":5}' >runs.jsonl
     run --separate-stderr "$dltime" train few.jsonl runs.jsonl --base none --method cost --output few.dlp
