@@ -17,7 +17,7 @@ void dlt_build_start(struct dlt_build *build, const struct dlt_record_kind *kind
     dlt_columns(&record, &columns);
     build->model.feature_set = DLT_FEATURE_SET;
     build->model.columns = (uint32_t)columns.count;
-    build->model.signature = dlt_feature_signature(kind, SIZE_MAX);
+    build->model.signature = dlt_feature_signature(kind, SIZE_MAX, SIZE_MAX);
     build->model.near = 1e6;
     build->model.far = 2e6;
     for (int i = 0; i < DLT_SIGMA_TERMS; i++)

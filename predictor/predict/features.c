@@ -278,7 +278,7 @@ static uint32_t add_names(uint32_t hash, const struct dlt_numbers *numbers)
     return hash;
 }
 
-uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t columns)
+uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t columns, size_t features)
 {
     static const struct dlt_device none;
     struct dlt_record record = dlt_record_make(kind);
@@ -289,6 +289,7 @@ uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t column
     numbers.count = numbers.count < columns ? numbers.count : columns;
     hash = add_names(hash, &numbers);
     dlt_features(&record, &none, 1, &numbers);
+    numbers.count = numbers.count < features ? numbers.count : features;
     hash = add_names(hash, &numbers);
     dlt_coordinates(&record, &numbers);
     return add_names(hash, &numbers);

@@ -70,10 +70,10 @@ void dlt_features(const struct dlt_record *record, const struct dlt_device *devi
  * indicators of everything else. */
 void dlt_coordinates(const struct dlt_record *record, struct dlt_numbers *coordinates);
 
-/* A number that changes whenever the kind's first so many columns, its features or its coordinates
- * change in count, order or name: a section learned with others must not be used. Columns behind
- * those that it was learned with are as if they were not there. SIZE_MAX columns: all. */
-uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t columns);
+/* A number that changes whenever the kind's first so many columns, its first so many features or
+ * its coordinates change in count, order or name: a section learned with others must not be used.
+ * Those behind the ones that it was learned with are as if they were not there. SIZE_MAX: all. */
+uint32_t dlt_feature_signature(const struct dlt_record_kind *kind, size_t columns, size_t features);
 
 /* ln(ceil(x / tile) tile / x): what padding x to whole tiles adds. */
 double dlt_padding_waste(double x, double tile);

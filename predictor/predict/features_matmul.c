@@ -153,6 +153,27 @@ void dlt_columns_matmul(const struct dlt_record *record, const struct dlt_work *
         transform_columns(record, work, here[part], c);
 }
 
+/* Tiles of the result by the size that a library's kernels may have: what it computes of rounds of
+ * tiles over all multiprocessors, by what was asked for, and what of rows and columns no whole tile
+ * has. After all other features, since sections that were learned before there were these know the
+ * others by their places. */
+static void tile_features(const struct dlt_work *w, double sms, struct dlt_numbers *f)
+{
+    static const int tiles[][2] = {{32, 32},  {64, 64},   {32, 128}, {128, 64},
+                                   {64, 128}, {128, 128}, {64, 256}, {256, 128}};
+
+    for (size_t t = 0; t < sizeof tiles / sizeof *tiles; t++) {
+        double here = w->batch * ceil(w->m / tiles[t][0]) * ceil(w->n / tiles[t][1]);
+        double computed = padded(here, sms) * tiles[t][0] * tiles[t][1];
+
+        dlt_numbers_add(f, "q rounds of tiles", log(computed / (w->batch * w->m * w->n)));
+    }
+    for (int tile = 64; tile <= 128; tile *= 2) {
+        dlt_numbers_add(f, "q m in tile", fmod(w->m, tile) / tile);
+        dlt_numbers_add(f, "q n in tile", fmod(w->n, tile) / tile);
+    }
+}
+
 void dlt_features_matmul(const struct dlt_record *record, const struct dlt_work *work,
                          const struct dlt_device *device, struct dlt_numbers *f)
 {
@@ -195,4 +216,5 @@ void dlt_features_matmul(const struct dlt_record *record, const struct dlt_work 
     dlt_numbers_add(f, "backward ln W", parts.data || parts.weight ? log(n * k) : 0);
     dlt_numbers_add(f, "ln bytes/l2",
                     device->l2_bytes > 0 ? log(work->bytes / device->l2_bytes) : 0);
+    tile_features(work, sms, f);
 }

@@ -304,27 +304,36 @@ static const unsigned char *section_bytes(const struct dlt_profile *p, size_t in
     return other;
 }
 
-/* Columns of a kind before those that came later: transforms where they pay. */
-static size_t first_columns(const struct dlt_record_kind *kind)
+/* How many numbers stand before the first whose name has that text. */
+static size_t count_before(const struct dlt_numbers *numbers, const char *text)
 {
-    struct dlt_record record = dlt_record_make(kind);
-    struct dlt_numbers columns;
     size_t count = 0;
 
-    dlt_columns(&record, &columns);
-    while (count < columns.count && !strstr(columns.name[count], "paying"))
+    while (count < numbers->count && !strstr(numbers->name[count], text))
         count++;
     return count;
 }
 
-/* Whether a section was learned with what a record's numbers mean here. One that asks other entries
- * has no columns of its own, and may be older than the kind's last ones. */
+/* Whether a section was learned with what a record's numbers mean here. It may be older than the
+ * kind's last features, those of tiles; and one that asks other entries, which has no columns of
+ * its own, than the last columns, of transforms where they pay. */
 static bool has_signature(const struct dlt_file_model *model, const struct dlt_record_kind *kind)
 {
+    static const struct dlt_device none;
     bool asks = model->ratio == DLT_RATIO_TRANSFER;
+    struct dlt_record record = dlt_record_make(kind);
+    size_t columns[] = {asks ? SIZE_MAX : model->columns, 0}, features[] = {SIZE_MAX, 0};
+    struct dlt_numbers numbers;
 
-    return model->signature == dlt_feature_signature(kind, asks ? SIZE_MAX : model->columns) ||
-           (asks && model->signature == dlt_feature_signature(kind, first_columns(kind)));
+    dlt_columns(&record, &numbers);
+    columns[1] = count_before(&numbers, "paying");
+    dlt_features(&record, &none, 1, &numbers);
+    features[1] = count_before(&numbers, "q rounds of tiles");
+    for (int c = 0; c < (asks ? 2 : 1); c++)
+        for (int f = 0; f < 2; f++)
+            if (model->signature == dlt_feature_signature(kind, columns[c], features[f]))
+                return true;
+    return false;
 }
 
 bool dlt_section_is_start(const struct dlt_file_section *section)

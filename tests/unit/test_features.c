@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "predict/features.h"
+
+#include <string.h>
+
 #include "test.h"
 
 /* batch 2, 3 x 8 x 8 in, 4 kernels of 3 x 3, padding 1: out 4 x 8 x 8. Input 2 3 64 = 384 elements,
@@ -75,10 +78,10 @@ static void columns_that_come_later_leave_signatures_as_they_were(void **state)
 
     (void)state;
     dlt_columns(&record, &columns);
-    assert_int_equal(dlt_feature_signature(kind, columns.count),
-                     dlt_feature_signature(kind, SIZE_MAX));
-    assert_int_not_equal(dlt_feature_signature(kind, columns.count - 1),
-                         dlt_feature_signature(kind, SIZE_MAX));
+    assert_int_equal(dlt_feature_signature(kind, columns.count, SIZE_MAX),
+                     dlt_feature_signature(kind, SIZE_MAX, SIZE_MAX));
+    assert_int_not_equal(dlt_feature_signature(kind, columns.count - 1, SIZE_MAX),
+                         dlt_feature_signature(kind, SIZE_MAX, SIZE_MAX));
     assert_false(dlt_column_is_retired(columns.name[columns.count - 1]));
 }
 
@@ -151,9 +154,36 @@ static void a_products_features_are_what_a_hand_counts(void **state)
     assert_near(feature(&record, "q waves"), log(10 / 2.0), 1e-12);
     assert_near(feature(&record, "q n"), log(72.0 / 70), 1e-12);
     assert_near(feature(&record, "ln macs"), log(280000), 1e-12);
+    /* 2 x 3 tiles of 32 x 32, but the device computes 10 at once. */
+    assert_near(feature(&record, "q rounds of tiles"), log(10 * 32 * 32 / (40.0 * 70)), 1e-12);
+    assert_near(feature(&record, "q m in tile"), 40 / 64.0, 1e-12);
+    assert_near(feature(&record, "q n in tile"), 6 / 64.0, 1e-12);
 }
 
-/* No kind may outgrow the arrays, or numbers would be dropped. */
+/* A section of before the tiles' features keeps its place; one that lacks others is another. */
+static void features_that_come_later_leave_signatures_as_they_were(void **state)
+{
+    const struct dlt_record_kind *kind = dlt_record_kind_find("dense");
+    static const struct dlt_device device;
+    struct dlt_record record = dlt_record_make(kind);
+    struct dlt_numbers features;
+    size_t first = 0;
+
+    (void)state;
+    dlt_features(&record, &device, 1, &features);
+    while (strcmp(features.name[first], "q rounds of tiles") != 0)
+        first++;
+    assert_int_equal(first, features.count - 12);
+    /* What sections of dense have in profiles from before these features. */
+    assert_int_equal(dlt_feature_signature(kind, SIZE_MAX, first), 0x6a51e19f);
+    assert_int_equal(dlt_feature_signature(kind, SIZE_MAX, features.count),
+                     dlt_feature_signature(kind, SIZE_MAX, SIZE_MAX));
+    assert_int_not_equal(dlt_feature_signature(kind, SIZE_MAX, first - 1),
+                         dlt_feature_signature(kind, SIZE_MAX, first));
+    assert_int_not_equal(dlt_feature_signature(kind, SIZE_MAX, first),
+                         dlt_feature_signature(kind, SIZE_MAX, SIZE_MAX));
+}
+
 /* 639 channels fill no whole block of 4, 8 or 16; 640 fill all: 8 and 16 as well as 4. */
 static void channels_that_fill_blocks_are_told_from_those_that_do_not(void **state)
 {
@@ -197,10 +227,10 @@ static void every_kind_has_room_for_its_numbers(void **state)
 static void kinds_have_signatures_of_their_own(void **state)
 {
     (void)state;
-    assert_int_equal(dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX),
-                     dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX));
-    assert_int_not_equal(dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX),
-                         dlt_feature_signature(dlt_record_kind_find("conv2d"), SIZE_MAX));
+    assert_int_equal(dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX, SIZE_MAX),
+                     dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX, SIZE_MAX));
+    assert_int_not_equal(dlt_feature_signature(dlt_record_kind_find("dense"), SIZE_MAX, SIZE_MAX),
+                         dlt_feature_signature(dlt_record_kind_find("conv2d"), SIZE_MAX, SIZE_MAX));
 }
 
 int main(void)
@@ -212,6 +242,7 @@ int main(void)
         cmocka_unit_test(updates_of_input_and_weights_stand_apart),
         cmocka_unit_test(a_convolutions_features_are_what_a_hand_counts),
         cmocka_unit_test(a_products_features_are_what_a_hand_counts),
+        cmocka_unit_test(features_that_come_later_leave_signatures_as_they_were),
         cmocka_unit_test(channels_that_fill_blocks_are_told_from_those_that_do_not),
         cmocka_unit_test(every_kind_has_room_for_its_numbers),
         cmocka_unit_test(kinds_have_signatures_of_their_own),
