@@ -89,13 +89,18 @@ static int run(int argc, char **argv)
     return COMMAND_USAGE;
 }
 
-/* Where the address space is limited, threads that OpenBLAS made when it was loaded may still try
- * to map their buffers, and exit would wait for them. */
-static bool may_wait_for_ever(void)
+static bool is_limited(int resource)
 {
     struct rlimit limit;
 
-    return getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* Where the address space or data are limited, threads that OpenBLAS made when it was loaded may
+ * still try to map their buffers, and exit would wait for them. */
+static bool may_wait_for_ever(void)
+{
+    return is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA);
 }
 
 int main(int argc, char **argv)

@@ -4,7 +4,6 @@
 #include <cblas.h>
 #include <stdbool.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include "base/error.h"
 #include "learn/parallel.h"
@@ -12,10 +11,12 @@
 /* MiB: BLAS's buffer and a little to compute with; beside it a stack and an arena of malloc. */
 enum { FIRST = 160, FURTHER = 300 };
 
+/* Writable, which limits on data and a kernel that commits no more than it has count as well. */
 static bool has_room(int threads)
 {
     size_t size = ((size_t)FIRST + (size_t)(threads - 1) * FURTHER) << 20;
-    void *place = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *place = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (place == MAP_FAILED)
         return false;
@@ -35,19 +36,15 @@ static void take_buffer(void)
 
 int dlt_blas_start(int *threads, struct dlt_error *error)
 {
-    struct rlimit limit;
-
     openblas_set_num_threads(1);
     if (*threads <= 0)
         *threads = dlt_parallel_cpus();
-    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return 0;
     while (*threads > 0 && !has_room(*threads))
         --*threads;
     if (*threads <= 0)
         return dlt_fail(error,
-                        "training needs %d MiB more than the limit on this process's address space "
-                        "leaves; raise it (ulimit -v)",
+                        "training needs %d MiB more than the limits on this process's memory "
+                        "leave; raise them (ulimit -v, ulimit -d)",
                         FIRST);
     take_buffer();
     return 0;

@@ -176,9 +176,10 @@ rows() {
 
 @test "too little address space ends in a sentence, not in waiting" {
     rows few.jsonl 30 0
-    limited() { OPENBLAS_NUM_THREADS=2 timeout 20 bash -c 'ulimit -v "$1"; shift; exec "$@"' - "$@"; }
+    limited() { OPENBLAS_NUM_THREADS=2 timeout 20 bash -c 'ulimit "$of" "$1"; shift; exec "$@"' - "$@"; }
+    export of=-v
     run -1 --separate-stderr limited 200000 "$dltime" train few.jsonl --base none --output few.dlp
-    [[ "$stderr" == *"training needs 160 MiB more than the limit on this process's address space"* ]]
+    [[ "$stderr" == *"training needs 160 MiB more than the limits on this process's memory leave"* ]]
     [ ! -e few.dlp ]
     # BLAS's second thread still waits for its own when these end.
     run -0 limited 100000 "$dltime" --version
@@ -186,6 +187,10 @@ rows() {
     SOURCE_DATE_EPOCH=1700000000 limited 500000 "$dltime" train few.jsonl --base none --output one.dlp
     SOURCE_DATE_EPOCH=1700000000 "$dltime" train few.jsonl --base none --output few.dlp
     cmp one.dlp few.dlp
+    export of=-d # of data, of which memory that is mapped is a part
+    run -1 --separate-stderr limited 100000 "$dltime" train few.jsonl --base none --output none.dlp
+    [[ "$stderr" == *"limits on this process's memory leave"* && ! -e none.dlp ]]
+    run -0 limited 100000 "$dltime" --version
 }
 
 @test "a damaged general profile that networks would begin from is told, and nothing is lost" {
