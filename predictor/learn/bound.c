@@ -17,21 +17,31 @@ static double products(const struct dlt_record *record, const struct dlt_work *w
     return work->macs / window;
 }
 
-/* NaN where the features do not tell. A CPU's half types run on units that its ISA's name may not
- * tell, and its caches are many times faster than its memory. */
-static double products_s(const struct dlt_device *device, const struct dlt_record *record)
+/* FLOP/s, NaN where the features do not tell: half types and TF32 may run on units that a CPU's ISA
+ * or a GPU's name without an architecture says nothing of. */
+static double peak_of(const struct dlt_device *device, const struct dlt_record *record)
 {
     int dtype = (int)record->dtype, threads = record->threads;
-    struct dlt_work work;
+    double plain = dlt_device_peak(device, DLT_FLOAT32, DLT_IEEE, threads);
+    double peak = fmax(dlt_device_peak(device, dtype, DLT_IEEE, threads),
+                       dlt_device_peak(device, dtype, DLT_TF32, threads));
+    bool matrix_units = dtype != DLT_FLOAT32 || record->math == DLT_TF32;
 
-    if (threads > 0 && dtype != DLT_FLOAT32)
-        return NAN;
-    dlt_record_work(record, &work);
-    return 2 * products(record, &work) /
-           fmax(dlt_device_peak(device, dtype, DLT_IEEE, threads),
-                dlt_device_peak(device, dtype, DLT_TF32, threads));
+    return matrix_units && (threads > 0 || peak <= plain) ? NAN : peak;
 }
 
+/* 0 for what multiplies nothing. */
+static double products_s(const struct dlt_device *device, const struct dlt_record *record)
+{
+    struct dlt_work work;
+    double count;
+
+    dlt_record_work(record, &work);
+    count = products(record, &work);
+    return count > 0 ? 2 * count / peak_of(device, record) : 0;
+}
+
+/* NaN for a CPU, whose caches are many times faster than its memory. */
 static double bytes_s(const struct dlt_device *device, const struct dlt_record *record)
 {
     struct dlt_work work;
@@ -49,24 +59,22 @@ struct dlt_bound dlt_bound_of(const struct dlt_device *device, int threads)
     return (struct dlt_bound){.own = device, .listed = found ? found : device};
 }
 
-static double least(double own, double listed)
+/* Of what the two say, where they do, what allows more. */
+static double least_products_s(const struct dlt_bound *bound, const struct dlt_record *record)
 {
-    double allowed = fmin(own, listed);
-
-    return allowed > 0 ? surely * allowed : 0;
-}
-
-static double record_s(const struct dlt_device *device, const struct dlt_record *record)
-{
-    return fmax(products_s(device, record), bytes_s(device, record));
+    return fmin(products_s(bound->own, record), products_s(bound->listed, record));
 }
 
 double dlt_bound_seconds(const struct dlt_bound *bound, const struct dlt_record *record)
 {
-    return least(record_s(bound->own, record), record_s(bound->listed, record));
+    double bytes = fmin(bytes_s(bound->own, record), bytes_s(bound->listed, record));
+    double allowed = fmax(least_products_s(bound, record), bytes);
+
+    return allowed > 0 ? surely * allowed : 0;
 }
 
-static double plan_s(const struct dlt_device *device, const struct dlt_plan *plan, bool training)
+double dlt_bound_step_seconds(const struct dlt_bound *bound, const struct dlt_plan *plan,
+                              bool training)
 {
     double sum = 0;
 
@@ -75,13 +83,7 @@ static double plan_s(const struct dlt_device *device, const struct dlt_plan *pla
         int gradients = training ? unit->data_gradient + unit->weight_gradient : 0;
 
         if (unit->record.kind)
-            sum += (1 + gradients) * products_s(device, &unit->record);
+            sum += (1 + gradients) * least_products_s(bound, &unit->record);
     }
-    return sum;
-}
-
-double dlt_bound_step_seconds(const struct dlt_bound *bound, const struct dlt_plan *plan,
-                              bool training)
-{
-    return least(plan_s(bound->own, plan, training), plan_s(bound->listed, plan, training));
+    return sum > 0 ? surely * sum : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* More measurements than are learned from: a fair sample of each operator, in bounded memory. */
+#include "device/catalogue.h"
 #include "learn/corpus.h"
 #include "measure_files.h"
 
@@ -373,6 +374,57 @@ static void of_a_device_that_nobody_knows_any_time_may_be_true(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/* Each of what a file and the catalogue say, where only one of them says it. */
+static void a_device_is_bound_by_its_file_and_by_the_catalogue_together(void **state)
+{
+    const struct dlt_catalogue_entry listed = {
+        .device = {.name = "Listed", .vendor = "nvidia", .peak_fp32 = 5.04e12}};
+    struct dlt_error error;
+    struct dlt_corpus corpus;
+    char *told = NULL;
+
+    (void)state;
+    assert_int_equal(dlt_catalogue_add(&listed, &error), 0);
+    corpus = read_of_device("", "\"name\":\"Listed\",\"memory_bandwidth_gbs\":288", fast_rows,
+                            FAST_ROWS);
+    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
+    assert_string_equal(told, "2!3!5!");
+    free(told);
+    dlt_corpus_clear(&corpus);
+}
+
+/* 0.5 ms would be 4.4 PFLOP/s, 73 times the float32 peak, of which an H100's matrix units have 15.
+ */
+static void of_matrix_units_that_no_feature_tells_any_time_may_be_true(void **state)
+{
+    static const char *const half[] = {
+        "\"op\":\"dense\",\"dtype\":\"float16\",\"batch\":65536,\"in_features\":4096,"
+        "\"out_features\":4096,\"median_ms\":0.5"};
+    static const struct {
+        const char *device, *told;
+    } cases[] = {
+        {"\"name\":\"Later\",\"peak_fp32_gflops\":60000", NULL},
+        {"\"name\":\"Later\",\"architecture\":\"hopper\",\"compute_capability\":\"9.0\","
+         "\"peak_fp32_gflops\":20000",
+         "2!"},
+        {"\"name\":\"Later\",\"peak_fp32_gflops\":20000,\"peak_fp16_gflops\":400000", "2!"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_corpus corpus = read_of_device("", cases[i].device, half, 1);
+        char *told = NULL;
+
+        assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
+        if (cases[i].told)
+            assert_string_equal(told, cases[i].told);
+        else
+            assert_null(told);
+        free(told);
+        dlt_corpus_clear(&corpus);
+    }
+}
+
 static void a_table_has_no_rows_beyond_its_device(void **state)
 {
     struct dlt_corpus corpus = read_of_device(
@@ -403,6 +455,8 @@ int main(void)
         cmocka_unit_test(rows_of_tables_are_judged_by_their_own_device),
         cmocka_unit_test(rows_beyond_what_their_device_can_are_dropped_though_they_agree),
         cmocka_unit_test(of_a_device_that_nobody_knows_any_time_may_be_true),
+        cmocka_unit_test(a_device_is_bound_by_its_file_and_by_the_catalogue_together),
+        cmocka_unit_test(of_matrix_units_that_no_feature_tells_any_time_may_be_true),
         cmocka_unit_test(a_table_has_no_rows_beyond_its_device),
     };
 
