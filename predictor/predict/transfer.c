@@ -74,16 +74,12 @@ static void fill_columns(const struct dlt_record *record, struct columns *column
     dlt_columns(&forward, &columns->forward);
 }
 
-/* Seconds of each resource in the donor's cost model; memory alone where it has none. */
-static void split(const struct dlt_transfer *t, const struct dlt_file_entry *entry,
-                  const struct dlt_record *record, const struct columns *columns,
+/* Seconds of each resource in the donor's cost model; memory alone where it has none (NULL). */
+static void split(const struct dlt_section *section, const struct columns *columns,
                   double part[DLT_RESOURCES])
 {
-    struct dlt_section section;
-
-    if (find_section(t, entry, record, &section) &&
-        (split_by(&section, &columns->own, part) > 0 ||
-         split_by(&section, &columns->forward, part) > 0))
+    if (section && (split_by(section, &columns->own, part) > 0 ||
+                    split_by(section, &columns->forward, part) > 0))
         return;
     memset(part, 0, DLT_RESOURCES * sizeof *part);
     part[DLT_MEMORY] = 1;
@@ -123,7 +119,9 @@ static void donor_says(const struct dlt_transfer *t, uint32_t e, const struct dl
     const struct dlt_file_entry *entry = &t->profile->entry[e];
     const struct dlt_memo_value *kept;
     struct dlt_record theirs = *record;
+    struct dlt_section section;
     struct dlt_memo_key key;
+    bool has;
 
     dlt_memo_key(&key, t->profile, entry, NULL, record);
     kept = dlt_memo_find(t->memo, &key);
@@ -131,12 +129,15 @@ static void donor_says(const struct dlt_transfer *t, uint32_t e, const struct dl
         *said = *kept;
         return;
     }
-    *said = (struct dlt_memo_value){0};
+    *said = (struct dlt_memo_value){.price.seconds = NAN};
     theirs.threads = entry->threads;
-    dlt_entry_price(t->profile, e, &theirs, t->memo, &said->price);
+    has = find_section(t, entry, record, &section);
+    /* Rows that contradict one another are no evidence of other devices either. */
+    if (!has || section.index->basis != DLT_BASIS_COST_MODEL)
+        dlt_entry_price(t->profile, e, &theirs, t->memo, &said->price);
     if (isfinite(said->price.seconds)) {
         fill_columns(record, columns);
-        split(t, entry, record, columns, said->part);
+        split(has ? &section : NULL, columns, said->part);
     }
     dlt_memo_keep(t->memo, &key, said);
 }

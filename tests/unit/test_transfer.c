@@ -238,6 +238,44 @@ static void a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others(voi
     dlt_corpus_clear(&corpus);
 }
 
+/* The sheet's time times e^-3 to e^3, without an order. */
+static double scattered_time(const struct dlt_record *record)
+{
+    static unsigned row;
+
+    return sheet_time(record) * exp(0.15 * ((row++ * 7919) % 41 - 20.0));
+}
+
+static void a_device_whose_rows_contradict_one_another_gives_to_none(void **state)
+{
+    struct dlt_corpus corpus = three_devices(40);
+    struct dlt_random random;
+    struct dlt_profile *profile;
+    struct dlt_donation donation[DLT_DONORS];
+    struct dlt_record record;
+    struct dlt_device asked;
+    struct dlt_transfer transfer;
+
+    (void)state;
+    dlt_random_seed(&random, 8, 1);
+    add_group(&corpus, "Paper D", 0);
+    add_rows(&corpus, &random, 40, draw_dense, DLT_FORWARD, 0, 0.02, scattered_time);
+    profile = learned(&corpus, DLT_METHOD_COST);
+    record = draw_dense(&random);
+    asked = corpus.group[0].device;
+    transfer = (struct dlt_transfer){.profile = profile,
+                                     .device = &asked,
+                                     .timing = corpus.group[0].software.timing,
+                                     .mix = DLT_TRANSFER_MIX,
+                                     .reach = DLT_TRANSFER_REACH};
+    assert_int_equal(profile->section[profile->entry[3].first_section].basis, DLT_BASIS_COST_MODEL);
+    assert_int_equal(dlt_donations(&transfer, &record, donation), 3);
+    for (size_t d = 0; d < 3; d++)
+        assert_int_equal(donation[d].entry, d);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
 static void count_section(void *context, const struct dlt_train_progress *progress)
 {
     (void)progress;
@@ -373,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_few_measurements_find_what_no_data_sheet_says),
         cmocka_unit_test(a_few_measurements_tell_of_rows_like_them),
         cmocka_unit_test(a_device_of_a_handful_of_rows_answers_itself_and_gives_to_others),
+        cmocka_unit_test(a_device_whose_rows_contradict_one_another_gives_to_none),
         cmocka_unit_test(an_altered_base_is_told_before_anything_is_learned),
         cmocka_unit_test(timing_conventions_have_general_entries_of_their_own),
         cmocka_unit_test(architectures_are_apart_by_generation_and_maker),
