@@ -215,7 +215,7 @@ int report_curve_make(const char *path, struct report_curve *curve, struct dlt_e
     if (result == 0 && corpus.row_count < 2 * FIRST_ROWS)
         result = dlt_fail(error,
                           "%s: a learning curve needs at least %d measurements of operators, it "
-                          "has %zu",
+                          "has %zu that can be learned from",
                           path, 2 * FIRST_ROWS, corpus.row_count);
     if (result == 0) {
         part.held_out =

@@ -287,7 +287,7 @@ static int run(struct options *o)
     if (status == COMMAND_DONE) {
         if (!o->base)
             train_tell_left_out(&corpus, &writer);
-        train_tell_profile(&writer, &report);
+        train_tell_profile(&writer, o->settings.method, &report);
     }
     dlt_profile_writer_clear(&writer);
     dlt_corpus_clear(&corpus);

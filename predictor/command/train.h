@@ -28,8 +28,8 @@ void train_count_strays(const struct train_strays *strays);
 
 /* Operators that were measured, and that the profile does not hold all the same. */
 void train_tell_left_out(const struct dlt_corpus *corpus, const struct dlt_profile_writer *writer);
-/* The profile's sections with their errors, steps and tables. */
-void train_tell_profile(const struct dlt_profile_writer *writer,
+/* The profile's sections with their errors by the method, steps and tables. */
+void train_tell_profile(const struct dlt_profile_writer *writer, enum dlt_method method,
                         const struct dlt_runs_report *report);
 
 #endif

@@ -70,8 +70,9 @@ void train_tell_left_out(const struct dlt_corpus *corpus, const struct dlt_profi
     }
 }
 
-/* What rows kept out of learning contradict: the basis says no more than that there is little. */
-static void tell_absurd(const struct dlt_profile_writer *w)
+/* What rows kept out of learning contradict: the basis says no more than that there is little.
+ * learns: with a method that follows measurements; others may miss sound ones. */
+static void tell_absurd(const struct dlt_profile_writer *w, bool learns)
 {
     for (size_t i = 0; i < w->section_count; i++) {
         const struct dlt_file_section *s = &w->section[i].index;
@@ -81,11 +82,12 @@ static void tell_absurd(const struct dlt_profile_writer *w)
         if (!dlt_table_is(s->kind) && dlt_accuracy_is_absurd(&accuracy))
             fprintf(stderr,
                     "dltime train: %s on %s, %s %s: rows kept out are missed by %.0f %% on "
-                    "average, half of them by %.0f %% and more, so that they count as no evidence; "
-                    "look whether all are of one device, in one unit and timed with nothing beside "
-                    "them\n",
+                    "average, half of them by %.0f %% and more, so that %s\n",
                     s->kind, w->entry[s->entry].device.name, dlt_dtype_names[s->dtype],
-                    dlt_math_names[s->math], 100 * s->mape, 100 * s->median_ape);
+                    dlt_math_names[s->math], 100 * s->mape, 100 * s->median_ape,
+                    learns ? "they count as no evidence; look whether all are of one device, in "
+                             "one unit and timed with nothing beside them"
+                           : "it counts as no more than a cost model; --method auto learns more");
     }
 }
 
@@ -155,10 +157,10 @@ static void print_tables(const struct dlt_profile_writer *w)
     }
 }
 
-void train_tell_profile(const struct dlt_profile_writer *writer,
+void train_tell_profile(const struct dlt_profile_writer *writer, enum dlt_method method,
                         const struct dlt_runs_report *report)
 {
-    tell_absurd(writer);
+    tell_absurd(writer, dlt_method_learns(method));
     print_summary(writer);
     print_steps(writer, report);
     print_tables(writer);
@@ -178,7 +180,7 @@ static void name_line(struct train_strays *strays, size_t source, uint32_t line,
     if (strays->count++ >= STRAYS_NAMED)
         return;
     if (why == DLT_STRAY_IMPOSSIBLE) {
-        snprintf(peak, sizeof peak, "a %s takes at its peak rates", device);
+        snprintf(peak, sizeof peak, "it takes at the peak rates of %s", device);
         dlt_text_printable(peak);
         others = peak;
     }

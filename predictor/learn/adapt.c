@@ -232,7 +232,7 @@ int dlt_adapt(const struct dlt_profile *base, const struct dlt_corpus *corpus,
     int result;
 
     if (corpus->row_count == 0)
-        return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
+        return dlt_fail(error, "the files hold no measured operator that can be learned from; "
                                "measure some with `dlbench run --quick`");
     begun.starts = base;
     result = dlt_blas_start(&begun.threads, error) || begin(&a, error) || adapt(&a, &begun, error)

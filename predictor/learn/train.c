@@ -353,7 +353,7 @@ int dlt_train(const struct dlt_corpus *corpus, const struct dlt_train_settings *
     struct dlt_train_settings s = *settings;
 
     if (corpus->row_count == 0)
-        return dlt_fail(error, "the files hold no measured operator that this dltime knows; "
+        return dlt_fail(error, "the files hold no measured operator that can be learned from; "
                                "measure some with `dlbench run`");
     if (dlt_blas_start(&s.threads, error))
         return -1;

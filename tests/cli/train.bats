@@ -147,9 +147,12 @@ rows() {
         '{"model":"vgg16","device":"Tesla V100-SXM2-16GB","pass":"step","batch":4096,"step_ms":5}' >runs.jsonl
     run --separate-stderr "$dltime" train few.jsonl runs.jsonl --base none --method cost --output few.dlp
     [ "$status" -eq 0 ]
-    [[ "$stderr" == *"few.jsonl: line 62: a dense of 5 ms is less than a tenth of what a Tesla V100-SXM2-16GB takes"* ]]
+    [[ "$stderr" == *"few.jsonl: line 62: a dense of 5 ms is less than a tenth of what it takes at the peak rates of Tesla V100-SXM2-16GB"* ]]
     [[ "$stderr" == *"runs.jsonl: line 2: 5 ms of vgg16 is less than a tenth of what"* ]]
     [[ "$stderr" != *"framework none: 1 run"* ]]
+    { head -1 few.jsonl; echo "$wide"; } >none.jsonl
+    run --separate-stderr -1 "$dltime" train none.jsonl --base none --output none.dlp
+    [[ "$stderr" == *"none.jsonl: line 2"*"no measured operator that can be learned from"* ]]
 }
 
 @test "rows that contradict each other are no evidence, and it is told" {
@@ -163,6 +166,8 @@ rows() {
     run --separate-stderr -0 "$dltime" train odd.jsonl --base none --output own.dlp
     [[ "$stderr" == *"dense on Tesla T4, float32 ieee: rows kept out are missed by "*" % on average, half of them by "*"no evidence"* ]]
     [[ "$stderr" == *"30 "*" %  cost model"* ]]
+    run --separate-stderr -0 "$dltime" train odd.jsonl --base none --method cost --output own.dlp
+    [[ "$stderr" != *"no evidence"* && "$stderr" == *"--method auto learns more"* ]]
     run --separate-stderr -0 "$dltime" train odd.jsonl --base base.dlp --output adapted.dlp
     [[ "$stderr" == *"dense on Tesla T4, float32 ieee: rows kept out are missed by "* ]]
     "$dltime" devices --profile adapted.dlp --json |
