@@ -174,13 +174,16 @@ static void name_line(struct train_strays *strays, size_t source, uint32_t line,
 {
     static const char *const words[] = {[DLT_STRAY_LONG] = "more than 30 times what",
                                         [DLT_STRAY_SHORT] = "less than a thirtieth of what",
-                                        [DLT_STRAY_IMPOSSIBLE] = "less than a tenth of what"};
+                                        [DLT_STRAY_IMPOSSIBLE] = "less than a tenth of what",
+                                        [DLT_STRAY_COMPANY] = "among rows of which most"};
     char peak[128];
 
     if (strays->count++ >= STRAYS_NAMED)
         return;
-    if (why == DLT_STRAY_IMPOSSIBLE) {
-        snprintf(peak, sizeof peak, "it takes at the peak rates of %s", device);
+    if (why == DLT_STRAY_IMPOSSIBLE || why == DLT_STRAY_COMPANY) {
+        snprintf(peak, sizeof peak, "%s at the peak rates of %s",
+                 why == DLT_STRAY_COMPANY ? "take less than a tenth of what they do" : "it takes",
+                 device);
         dlt_text_printable(peak);
         others = peak;
     }

@@ -102,18 +102,19 @@ int dlt_corpus_unique(struct dlt_corpus *corpus, struct dlt_repeats *repeats);
 /* Why a row or a run was dropped. */
 enum dlt_stray {
     DLT_STRAY_NONE,
-    DLT_STRAY_LONG,      /* it took too long for what the others took */
-    DLT_STRAY_SHORT,     /* too little */
-    DLT_STRAY_IMPOSSIBLE /* too little for the device's peak rates: dlt_bound_seconds */
+    DLT_STRAY_LONG,       /* it took too long for what the others took */
+    DLT_STRAY_SHORT,      /* too little */
+    DLT_STRAY_IMPOSSIBLE, /* too little for the device's peak rates: dlt_bound_seconds */
+    DLT_STRAY_COMPANY     /* most others of its section are impossible */
 };
 
 typedef void dlt_stray_found(void *context, const struct dlt_row *row, enum dlt_stray why);
 
 /* Drops rows that are faster than their device can be (learn/bound.h; the catalogue helps once it
- * is loaded), and those whose time is at least 30 times what nine tenths of the section's others
- * allow for their work, or at most a thirtieth: slips of a unit, a clock that was set. By others
- * sections of fewer than five rows are not judged. Rows of tables are judged alike. Returns 0, or
- * -1 out of memory. */
+ * is loaded), with all of a section where most are, and those whose time is at least 30 times what
+ * nine tenths of the section's others allow for their work, or at most a thirtieth: slips of a
+ * unit, a clock that was set. By others sections of fewer than five rows are not judged. Rows of
+ * tables are judged alike. Returns 0, or -1 out of memory. */
 int dlt_corpus_drop_strays(struct dlt_corpus *corpus, dlt_stray_found *found, void *context);
 
 /* The same of runs against others: other batches of the same network, device, precision and the

@@ -66,6 +66,8 @@ static void judge_section(const struct dlt_corpus *c, const struct dlt_row *cons
     struct judge judge[JUDGES];
     size_t judges = count < JUDGES ? count : JUDGES;
 
+    if (count < LEAST_ROWS)
+        return;
     for (size_t j = 0; j < judges; j++) {
         judge[j].row = row[j * count / judges];
         dlt_record_work(&judge[j].row->record, &judge[j].work);
@@ -134,57 +136,56 @@ int dlt_corpus_drop_stray_runs(struct dlt_corpus *c, dlt_stray_run_found *found,
     return 0;
 }
 
-/* Rows faster than their device can be, which rows as wrong would confirm. */
-static int drop_impossible(struct dlt_corpus *c, dlt_stray_found *found, void *context)
+/* Rows faster than their device can be, which rows as wrong would confirm. Where they are most,
+ * what made them so made the others as wrong. */
+static void find_impossible(const struct dlt_corpus *c, const struct dlt_row *const *row,
+                            size_t count, bool *gone, dlt_stray_found *found, void *context)
 {
-    bool *gone = calloc(c->row_count + 1, sizeof *gone);
-    struct dlt_bound bound = {0};
+    const struct dlt_record *first = &row[0]->record;
+    struct dlt_bound bound = dlt_bound_of(&c->group[row[0]->group].device, first->threads);
+    size_t fast = 0;
+    bool most;
 
-    if (!gone)
-        return -1;
-    for (size_t r = 0; r < c->row_count; r++) {
-        const struct dlt_row *row = &c->row[r];
+    for (size_t r = 0; r < count; r++)
+        fast += gone[row[r] - c->row] =
+            row[r]->seconds < dlt_bound_seconds(&bound, &row[r]->record);
+    most = count >= LEAST_ROWS && 2 * fast > count;
+    for (size_t r = 0; r < count; r++) {
+        bool impossible = gone[row[r] - c->row];
 
-        if (r == 0 || row->group != row[-1].group)
-            bound = dlt_bound_of(&c->group[row->group].device, row->record.threads);
-        if (row->seconds >= dlt_bound_seconds(&bound, &row->record))
-            continue;
-        gone[r] = true;
-        found(context, row, DLT_STRAY_IMPOSSIBLE);
+        if (impossible || most)
+            found(context, row[r], impossible ? DLT_STRAY_IMPOSSIBLE : DLT_STRAY_COMPANY);
+        gone[row[r] - c->row] = impossible || most;
     }
-    dlt_corpus_drop(c, gone);
-    free(gone);
-    return 0;
 }
 
-/* Marks the strays of all sections; gone: room for one of each row. */
-static int judge_all(const struct dlt_corpus *c, bool *gone, dlt_stray_found *found, void *context)
+/* Marks those of a section's rows that have to go. */
+typedef void judge_rows(const struct dlt_corpus *c, const struct dlt_row *const *row, size_t count,
+                        bool *gone, dlt_stray_found *found, void *context);
+
+static int drop_by(judge_rows *judge, struct dlt_corpus *c, dlt_stray_found *found, void *context)
 {
     const struct dlt_row **row = dlt_sorted_rows(c);
+    bool *gone = calloc(c->row_count + 1, sizeof *gone);
+    int result = row && gone ? 0 : -1;
     size_t alike;
 
-    for (size_t r = 0; row && r < c->row_count; r += alike) {
+    for (size_t r = 0; result == 0 && r < c->row_count; r += alike) {
         alike = dlt_rows_alike(row, r, c->row_count);
-        if (alike >= LEAST_ROWS)
-            judge_section(c, row + r, alike, gone, found, context);
+        judge(c, row + r, alike, gone, found, context);
     }
+    if (result == 0)
+        dlt_corpus_drop(c, gone);
     free(row);
-    return row ? 0 : -1;
+    free(gone);
+    return result;
 }
 
 static int drop_rows(struct dlt_corpus *c, dlt_stray_found *found, void *context)
 {
-    bool *gone = NULL;
-    int result = -1;
-
-    if (drop_impossible(c, found, context) == 0)
-        gone = calloc(c->row_count + 1, sizeof *gone);
-    if (gone)
-        result = judge_all(c, gone, found, context);
-    if (result == 0)
-        dlt_corpus_drop(c, gone);
-    free(gone);
-    return result;
+    return drop_by(find_impossible, c, found, context) || drop_by(judge_section, c, found, context)
+               ? -1
+               : 0;
 }
 
 /* The rows of tables, as if they were learned from: each file by itself, which is of one device. */

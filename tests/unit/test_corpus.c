@@ -182,8 +182,10 @@ static void a_configuration_counts_once_with_the_median_of_its_times(void **stat
     dlt_corpus_clear(&corpus);
 }
 
-static const char signs[] = {
-    [DLT_STRAY_LONG] = '+', [DLT_STRAY_SHORT] = '-', [DLT_STRAY_IMPOSSIBLE] = '!'};
+static const char signs[] = {[DLT_STRAY_LONG] = '+',
+                             [DLT_STRAY_SHORT] = '-',
+                             [DLT_STRAY_IMPOSSIBLE] = '!',
+                             [DLT_STRAY_COMPANY] = '?'};
 
 static void note_stray(void *context, const struct dlt_row *row, enum dlt_stray why)
 {
@@ -363,6 +365,32 @@ static void rows_beyond_what_their_device_can_are_dropped_though_they_agree(void
     dlt_corpus_clear(&corpus);
 }
 
+/* Three of five products are impossible, as above: their two small ones are of the same clock. */
+static void rows_of_which_most_are_impossible_are_dropped_with_them(void **state)
+{
+    static const char *const rows[] = {
+        "\"op\":\"dense\",\"batch\":1,\"in_features\":64,\"out_features\":64,\"median_ms\":0.01",
+        "\"op\":\"dense\",\"batch\":65536,\"in_features\":4096,\"out_features\":4095,"
+        "\"median_ms\":43",
+        "\"op\":\"dense\",\"batch\":65536,\"in_features\":4096,\"out_features\":4096,"
+        "\"median_ms\":43",
+        "\"op\":\"dense\",\"batch\":1,\"in_features\":64,\"out_features\":65,\"median_ms\":0.01",
+        "\"op\":\"dense\",\"batch\":65536,\"in_features\":4096,\"out_features\":4094,"
+        "\"median_ms\":43",
+        "\"op\":\"softmax\",\"rows\":64,\"columns\":64,\"median_ms\":0.01"};
+    struct dlt_corpus corpus =
+        read_of_device("", "\"name\":\"K40\",\"peak_fp32_gflops\":5040", rows, 6);
+    char *told = NULL;
+
+    (void)state;
+    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
+    assert_string_equal(told, "2?3!4!5?6!");
+    assert_int_equal(corpus.row_count, 1);
+    assert_string_equal(corpus.row[0].record.kind->name, "softmax");
+    free(told);
+    dlt_corpus_clear(&corpus);
+}
+
 static void of_a_device_that_nobody_knows_any_time_may_be_true(void **state)
 {
     struct dlt_corpus corpus = read_of_device("", "\"name\":\"K40\"", fast_rows, FAST_ROWS);
@@ -454,6 +482,7 @@ int main(void)
         cmocka_unit_test(too_few_rows_do_not_outvote_one),
         cmocka_unit_test(rows_of_tables_are_judged_by_their_own_device),
         cmocka_unit_test(rows_beyond_what_their_device_can_are_dropped_though_they_agree),
+        cmocka_unit_test(rows_of_which_most_are_impossible_are_dropped_with_them),
         cmocka_unit_test(of_a_device_that_nobody_knows_any_time_may_be_true),
         cmocka_unit_test(a_device_is_bound_by_its_file_and_by_the_catalogue_together),
         cmocka_unit_test(of_matrix_units_that_no_feature_tells_any_time_may_be_true),
