@@ -126,13 +126,13 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
                 100 * p->network_sigma);
     }
     if (report->skipped)
-        fprintf(
-            stderr,
-            "%zu runs were not used: several devices, no time, or a device, or on a CPU a number "
-            "of threads, without measurements\n",
-            report->skipped);
+        fprintf(stderr,
+                "runs that were not used: %zu; several devices, no time, or a device, or on a CPU "
+                "a number of threads, without measurements\n",
+                report->skipped);
     if (report->unread)
-        fprintf(stderr, "%zu runs were not used: %s\n", report->unread, report->example.text);
+        fprintf(stderr, "runs that were not used: %zu; %s\n", report->unread,
+                report->example.text);
 }
 
 /* Which of the two ways to a CNN's step validated better, and by how much. */

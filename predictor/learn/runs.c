@@ -137,6 +137,7 @@ static bool add_run(const struct dlt_profile *profile, const struct dlt_run *run
     enum dlt_seen seen[TIMES];
     double seconds[TIMES];
     size_t times = times_of(run, seen, seconds), targets = find_targets(profile, run, target);
+    size_t before = candidates->count;
     struct priced priced;
     struct dlt_error why;
     bool used = false;
@@ -148,8 +149,10 @@ static bool add_run(const struct dlt_profile *profile, const struct dlt_run *run
     for (size_t t = 0; t < targets; t++) {
         if (price_run(profile, run, &target[t], &priced, &why))
             continue;
-        if (dlt_run_seconds(run) < priced.least_s)
+        if (dlt_run_seconds(run) < priced.least_s) {
+            candidates->count = before;
             return false;
+        }
         used = true;
         for (size_t k = 0; k < times; k++)
             candidates->item[candidates->count++] =
