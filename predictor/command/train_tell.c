@@ -131,8 +131,7 @@ static void print_steps(const struct dlt_profile_writer *w, const struct dlt_run
                 "a number of threads, without measurements\n",
                 report->skipped);
     if (report->unread)
-        fprintf(stderr, "runs that were not used: %zu; %s\n", report->unread,
-                report->example.text);
+        fprintf(stderr, "runs that were not used: %zu; %s\n", report->unread, report->example.text);
 }
 
 /* Which of the two ways to a CNN's step validated better, and by how much. */

@@ -209,7 +209,7 @@ configurations() {
     options=(run --backend onednn --quick --time-budget 4 --output quick.jsonl --json)
     "$dlbench" "${options[@]}" >out.json
     check_measurements quick.jsonl
-    # No call of anything is over within 0.1 us: a pass that nothing was done for would be.
+    # Nothing of the list is over within 0.1 us: a pass that nothing was done for would be.
     jq -es 'map(select(.median_ms)) | all(.median_ms > 1e-4)' quick.jsonl
     # A product of 20 ms at the peak rate comes first.
     jq -es '.[1] | .op == "dense" and .in_features == .out_features and .in_features >= 256' quick.jsonl
