@@ -70,12 +70,25 @@ void train_tell_left_out(const struct dlt_corpus *corpus, const struct dlt_profi
     }
 }
 
-/* What rows kept out of learning contradict: the basis says no more than that there is little.
- * learns: with a method that follows measurements; others may miss sound ones. */
+/* What follows from rows that are missed so far. learns: by a method that follows measurements;
+ * others may miss sound ones. */
+static const char *consequence(const struct dlt_file_entry *entry, bool learns)
+{
+    if (entry->general)
+        return "little is known of devices that were not measured; look whether each file is of "
+               "the device that it names, in one unit";
+    return learns
+               ? "they count as no evidence; look whether all are of one device, in one unit and "
+                 "timed with nothing beside them"
+               : "it counts as no more than a cost model; --method auto learns more";
+}
+
+/* What rows kept out of learning contradict: the basis says no more than that there is little. */
 static void tell_absurd(const struct dlt_profile_writer *w, bool learns)
 {
     for (size_t i = 0; i < w->section_count; i++) {
         const struct dlt_file_section *s = &w->section[i].index;
+        const struct dlt_file_entry *entry = &w->entry[s->entry];
         const struct dlt_accuracy accuracy = {
             .count = s->held_out, .mape = s->mape, .median_ape = s->median_ape};
 
@@ -83,11 +96,8 @@ static void tell_absurd(const struct dlt_profile_writer *w, bool learns)
             fprintf(stderr,
                     "dltime train: %s on %s, %s %s: rows kept out are missed by %.0f %% on "
                     "average, half of them by %.0f %% and more, so that %s\n",
-                    s->kind, w->entry[s->entry].device.name, dlt_dtype_names[s->dtype],
-                    dlt_math_names[s->math], 100 * s->mape, 100 * s->median_ape,
-                    learns ? "they count as no evidence; look whether all are of one device, in "
-                             "one unit and timed with nothing beside them"
-                           : "it counts as no more than a cost model; --method auto learns more");
+                    s->kind, entry->device.name, dlt_dtype_names[s->dtype], dlt_math_names[s->math],
+                    100 * s->mape, 100 * s->median_ape, consequence(entry, learns));
     }
 }
 

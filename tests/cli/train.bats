@@ -177,6 +177,11 @@ rows() {
     # As they are they adapt.
     run --separate-stderr -0 "$dltime" train few.jsonl --base base.dlp --output adapted.dlp
     [[ "$stderr" != *"kept out"* && "$stderr" == *"%  adapted"* ]]
+    # Devices that contradict one another, each of which agrees with itself.
+    { head -1 few.jsonl | sed 's/T4/M60/'; tail -n +2 few.jsonl | jq -c '.median_ms *= 900'; } >slow.jsonl
+    run --separate-stderr -0 "$dltime" train base.jsonl few.jsonl slow.jsonl --method cost --output three.dlp
+    [[ "$stderr" == *"dense on any device"*"little is known of devices that were not measured"* ]]
+    [[ "$stderr" != *"no evidence"* ]]
 }
 
 @test "too little memory ends in a sentence, not in waiting" {
