@@ -178,15 +178,14 @@ static double cgroup_free(void)
     return least;
 }
 
-/* Of what `ulimit -v` leaves. */
-static double limit_free(void)
+/* Of what a limit on the process leaves; used: what counts there, in /proc/self/status. */
+static double limit_free(int resource, const char *used)
 {
-    double used = 1024 * number_in("/proc/self/status", "VmSize:");
     struct rlimit limit;
 
-    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+    if (getrlimit(resource, &limit) || limit.rlim_cur == RLIM_INFINITY)
         return INFINITY;
-    return fmax(0, (double)limit.rlim_cur - used);
+    return fmax(0, (double)limit.rlim_cur - 1024 * number_in("/proc/self/status", used));
 }
 
 double bench_memory_free(void)
@@ -194,7 +193,9 @@ double bench_memory_free(void)
     double machine = 1024 * number_in("/proc/meminfo", "MemAvailable:");
     double cgroup = cgroup_free();
 
-    return fmin(limit_free(), cgroup > 0 && cgroup < machine ? cgroup : machine);
+    double limits = fmin(limit_free(RLIMIT_AS, "VmSize:"), limit_free(RLIMIT_DATA, "VmData:"));
+
+    return fmin(limits, cgroup > 0 && cgroup < machine ? cgroup : machine);
 }
 
 static double default_memory(const struct dlbench_backend *backend,

@@ -47,7 +47,7 @@ void bench_session_close(struct bench_session *session);
 const char *bench_threads_text(int threads, char buffer[32]);
 
 /* Bytes of memory that this process may still take: the machine's, or what the cgroup's limit or
- * that of the address space (ulimit -v) leaves. */
+ * those of the address space and of data (ulimit -v, -d) leave. */
 double bench_memory_free(void);
 
 #endif

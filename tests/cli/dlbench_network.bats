@@ -76,8 +76,10 @@ END
     run -1 "$dlbench" network gpt3_2.7b,batch=1,seq=16 --steps 1 --backend onednn --output runs.jsonl \
         --memory 1000
     [[ "$output" == *"weights, gradients and states of adam take 39.5 GiB, and there are 1000 MiB"* ]]
-    # The address space is a limit as well.
-    run -1 bash -c 'ulimit -v 2000000; exec "$@"' - "$dlbench" network gpt2_xl,batch=1,seq=16 \
-        --steps 1 --backend onednn --output runs.jsonl
-    [[ "$output" == *"take 23.2 GiB, and there are 1."*" GiB"* ]]
+    # The address space is a limit as well, and so is data.
+    for of in -v -d; do
+        run -1 bash -c 'ulimit "$0" 2000000; exec "$@"' $of "$dlbench" network gpt2_xl,batch=1,seq=16 \
+            --steps 1 --backend onednn --output runs.jsonl
+        [[ "$output" == *"take 23.2 GiB, and there are 1."*" GiB"* ]]
+    done
 }
