@@ -179,7 +179,7 @@ static double cgroup_free(void)
 }
 
 /* Of what a limit on the process leaves; used: what counts there, in /proc/self/status. */
-static double limit_free(int resource, const char *used)
+static double limit_free(unsigned resource, const char *used)
 {
     struct rlimit limit;
 

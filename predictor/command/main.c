@@ -89,7 +89,7 @@ static int run(int argc, char **argv)
     return COMMAND_USAGE;
 }
 
-static bool is_limited(int resource)
+static bool is_limited(unsigned resource)
 {
     struct rlimit limit;
 
