@@ -36,19 +36,20 @@ static enum learner choose(enum dlt_method method, size_t rows, bool begun)
 }
 
 /*
- * What sections below a number of rows pay for: rounds 0 for no trees. A transformer reads those of
- * products, normalisations, softmax and elementwise operators together, some 400 KiB. Of many
- * convolutions trees had a share only where rows kept aside chose one by chance, and none know
- * where to begin.
+ * What sections below a number of rows pay for: rounds 0 for no trees. Products, normalisations,
+ * softmax and elementwise operators have to fit together in the 256 KiB that a transformer may
+ * touch. Of many convolutions trees had a share only where rows kept aside chose one by chance, and
+ * none know where to begin.
  */
 static const struct forest {
     const char *kind; /* NULL: all others */
     size_t rows;
     int rounds, leaves;
 } forests[] = {
-    {"conv2d", 2500, 40, 31},  {"conv2d", 10000, 80, 63},    {"conv2d", SIZE_MAX, 0, 0},
-    {"dense", 2500, 40, 31},   {"dense", SIZE_MAX, 160, 63}, {"bmm", 2500, 40, 31},
-    {"bmm", SIZE_MAX, 80, 63}, {NULL, 2500, 40, 31},         {NULL, SIZE_MAX, 0, 0},
+    {"conv2d", 2500, 40, 31}, {"conv2d", 10000, 80, 63}, {"conv2d", SIZE_MAX, 0, 0},
+    {"dense", 2500, 40, 31},  {"dense", 10000, 40, 63},  {"dense", SIZE_MAX, 160, 31},
+    {"bmm", 2500, 40, 31},    {"bmm", SIZE_MAX, 40, 63}, {NULL, 2500, 40, 31},
+    {NULL, SIZE_MAX, 0, 0},
 };
 
 static const struct forest *forest_for(const struct dlt_rows *rows)
