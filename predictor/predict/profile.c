@@ -314,15 +314,15 @@ static size_t count_before(const struct dlt_numbers *numbers, const char *text)
     return count;
 }
 
-/* Whether a section was learned with what a record's numbers mean here. It may be older than the
- * kind's last features, those of tiles; and one that asks other entries, which has no columns of
- * its own, than the last columns, of transforms where they pay. */
-static bool has_signature(const struct dlt_file_model *model, const struct dlt_record_kind *kind)
+/* A section may be older than the kind's last features, those of tiles; and one that asks other
+ * entries, which has no columns of its own, than the last columns, of transforms where they pay. */
+static bool has_older_signature(const struct dlt_file_model *model,
+                                const struct dlt_record_kind *kind, size_t own_columns)
 {
     static const struct dlt_device none;
     bool asks = model->ratio == DLT_RATIO_TRANSFER;
     struct dlt_record record = dlt_record_make(kind);
-    size_t columns[] = {asks ? SIZE_MAX : model->columns, 0}, features[] = {SIZE_MAX, 0};
+    size_t columns[] = {own_columns, 0}, features[] = {SIZE_MAX, 0};
     struct dlt_numbers numbers;
 
     dlt_columns(&record, &numbers);
@@ -334,6 +334,15 @@ static bool has_signature(const struct dlt_file_model *model, const struct dlt_r
             if (model->signature == dlt_feature_signature(kind, columns[c], features[f]))
                 return true;
     return false;
+}
+
+/* Whether a section was learned with what a record's numbers mean here. */
+static bool has_signature(const struct dlt_file_model *model, const struct dlt_record_kind *kind)
+{
+    size_t columns = model->ratio == DLT_RATIO_TRANSFER ? SIZE_MAX : model->columns;
+
+    return model->signature == dlt_feature_signature(kind, columns, SIZE_MAX) ||
+           has_older_signature(model, kind, columns);
 }
 
 bool dlt_section_is_start(const struct dlt_file_section *section)
