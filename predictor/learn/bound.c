@@ -31,25 +31,21 @@ static double peak_of(const struct dlt_device *device, const struct dlt_record *
 }
 
 /* 0 for what multiplies nothing. */
-static double products_s(const struct dlt_device *device, const struct dlt_record *record)
+static double products_s(const struct dlt_device *device, const struct dlt_record *record,
+                         const struct dlt_work *work)
 {
-    struct dlt_work work;
-    double count;
+    double count = products(record, work);
 
-    dlt_record_work(record, &work);
-    count = products(record, &work);
     return count > 0 ? 2 * count / peak_of(device, record) : 0;
 }
 
 /* NaN for a CPU, whose caches are many times faster than its memory. */
-static double bytes_s(const struct dlt_device *device, const struct dlt_record *record)
+static double bytes_s(const struct dlt_device *device, const struct dlt_record *record,
+                      const struct dlt_work *work)
 {
-    struct dlt_work work;
-
     if (record->threads > 0 || !(device->memory_bandwidth > 0))
         return NAN;
-    dlt_record_work(record, &work);
-    return work.bytes / device->memory_bandwidth;
+    return work->bytes / device->memory_bandwidth;
 }
 
 struct dlt_bound dlt_bound_of(const struct dlt_device *device, int threads)
@@ -60,16 +56,20 @@ struct dlt_bound dlt_bound_of(const struct dlt_device *device, int threads)
 }
 
 /* Of what the two say, where they do, what allows more. */
-static double least_products_s(const struct dlt_bound *bound, const struct dlt_record *record)
+static double least_products_s(const struct dlt_bound *bound, const struct dlt_record *record,
+                               const struct dlt_work *work)
 {
-    return fmin(products_s(bound->own, record), products_s(bound->listed, record));
+    return fmin(products_s(bound->own, record, work), products_s(bound->listed, record, work));
 }
 
 double dlt_bound_seconds(const struct dlt_bound *bound, const struct dlt_record *record)
 {
-    double bytes = fmin(bytes_s(bound->own, record), bytes_s(bound->listed, record));
-    double allowed = fmax(least_products_s(bound, record), bytes);
+    struct dlt_work work;
+    double bytes, allowed;
 
+    dlt_record_work(record, &work);
+    bytes = fmin(bytes_s(bound->own, record, &work), bytes_s(bound->listed, record, &work));
+    allowed = fmax(least_products_s(bound, record, &work), bytes);
     return allowed > 0 ? surely * allowed : 0;
 }
 
@@ -81,9 +81,12 @@ double dlt_bound_step_seconds(const struct dlt_bound *bound, const struct dlt_pl
     for (size_t i = 0; i < plan->unit_count; i++) {
         const struct dlt_unit *unit = &plan->unit[i];
         int gradients = training ? unit->data_gradient + unit->weight_gradient : 0;
+        struct dlt_work work;
 
-        if (unit->record.kind)
-            sum += (1 + gradients) * least_products_s(bound, &unit->record);
+        if (!unit->record.kind)
+            continue;
+        dlt_record_work(&unit->record, &work);
+        sum += (1 + gradients) * least_products_s(bound, &unit->record, &work);
     }
     return sum > 0 ? surely * sum : 0;
 }

@@ -25,9 +25,9 @@ struct dlt_bound dlt_bound_of(const struct dlt_device *device, int threads);
  * pair of channels whatever its kernel: for m outputs of a kernel of r Winograd (1980) needs
  * m + r - 1, and Fourier transforms hardly more. Direct sums would be 6.5 times a V100's peak
  * (Justus et al. 2018, line 38452 of its convolutions). float32 may have run in TF32. What a half
- * type or TF32 gains counts only where the device's features tell it. The tenth is
- * for clocks above the data sheet's and for caches: an A100's second level gives 4.6 times what its
- * memory does (5120 bytes a clock; NVIDIA 2020).
+ * type or TF32 gains counts only where the device's features tell it. The tenth is for clocks above
+ * the data sheet's and for caches: an A100's second level gives 4.6 times what its memory does
+ * (5120 bytes a clock; NVIDIA 2020).
  */
 double dlt_bound_seconds(const struct dlt_bound *bound, const struct dlt_record *record);
 

@@ -31,9 +31,8 @@ int dlt_starts_look(const struct dlt_corpus *corpus, struct dlt_part *part, size
 /*
  * What part[which] may begin from; replaces what was found for an earlier part. Where two other
  * devices or more of the corpus have rows of its operator in plenty, without drift, what they teach
- * together; else
- * the starts that settings->starts keeps for the device, or, where it does not know the device, all
- * of them. Only under the same timing convention. None for what learns without.
+ * together; else the starts that settings->starts keeps for the device, or, where it does not know
+ * the device, all of them. Only under the same timing convention. None for what learns without.
  * Returns 0, or -1 out of memory.
  */
 int dlt_starts_find(struct dlt_starts *starts, const struct dlt_corpus *corpus,
