@@ -11,7 +11,6 @@
 #include "command/judge.h"
 #include "command/report.h"
 #include "command/starts.h"
-#include "device/devices.h"
 #include "learn/random.h"
 #include "learn/train.h"
 
@@ -206,7 +205,7 @@ int report_curve_make(const char *path, struct report_curve *curve, struct dlt_e
     struct part part = {.corpus = &corpus, .curve = curve};
     struct dlt_profile *starts = NULL;
     struct dlt_repeats repeats;
-    int result = dlt_devices_load_installed(error) || dlt_corpus_add(&corpus, path, error) ? -1 : 0;
+    int result = dlt_corpus_add(&corpus, path, error);
 
     curve->path = path;
     if (result == 0 &&
