@@ -195,6 +195,19 @@ static void note_stray(void *context, const struct dlt_row *row, enum dlt_stray 
     free(before);
 }
 
+/* Drops them; expected: lines and why, NULL for none. */
+static void assert_strays(struct dlt_corpus *corpus, const char *expected)
+{
+    char *told = NULL;
+
+    assert_int_equal(dlt_corpus_drop_strays(corpus, note_stray, &told), 0);
+    if (expected)
+        assert_string_equal(told, expected);
+    else
+        assert_null(told);
+    free(told);
+}
+
 /* Batches 1 to 6 take 1 to 6 ms. Batch 7 takes a day, batch 8 a nanosecond: lines 8 and 9. Batch
  * 100 has 100 times the work of batch 1 and 17 times that of batch 6: 900 ms are 9 times what the
  * slowest allows, and may be the algorithm. */
@@ -214,14 +227,11 @@ static void rows_that_no_other_allows_are_dropped_by_line(void **state)
         "\"batch\":20,\"median_ms\":20",
     };
     struct dlt_corpus corpus = read_layers(rows, sizeof rows / sizeof *rows);
-    char *told = NULL;
 
     (void)state;
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_string_equal(told, "8+9-");
+    assert_strays(&corpus, "8+9-");
     assert_int_equal(corpus.row_count, 19);
     assert_near(corpus.row[6].seconds, 0.9, 1e-12);
-    free(told);
     dlt_corpus_clear(&corpus);
 }
 
@@ -271,11 +281,9 @@ static void too_few_rows_do_not_outvote_one(void **state)
                                        "\"batch\":3,\"median_ms\":3",
                                        "\"batch\":4,\"median_ms\":86400000"};
     struct dlt_corpus corpus = read_layers(rows, sizeof rows / sizeof *rows);
-    char *told = NULL;
 
     (void)state;
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_null(told);
+    assert_strays(&corpus, NULL);
     assert_int_equal(corpus.row_count, 4);
     dlt_corpus_clear(&corpus);
 }
@@ -304,13 +312,11 @@ static void add_table(struct dlt_corpus *corpus, const char *device, int rows, d
 static void rows_of_tables_are_judged_by_their_own_device(void **state)
 {
     struct dlt_corpus corpus = {.seed = 1};
-    char *told = NULL;
 
     (void)state;
     add_table(&corpus, "Tesla V100-PCIE-32GB", 60, 0.01);
     add_table(&corpus, "Tesla K40", 6, 10);
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_null(told);
+    assert_strays(&corpus, NULL);
     assert_int_equal(corpus.looked_up_count, 66);
     dlt_corpus_clear(&corpus);
 }
@@ -354,14 +360,11 @@ static void rows_beyond_what_their_device_can_are_dropped_though_they_agree(void
     struct dlt_corpus corpus = read_of_device(
         "", "\"name\":\"K40\",\"peak_fp32_gflops\":5040,\"memory_bandwidth_gbs\":288", fast_rows,
         FAST_ROWS);
-    char *told = NULL;
 
     (void)state;
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_string_equal(told, "2!3!5!");
+    assert_strays(&corpus, "2!3!5!");
     assert_int_equal(corpus.row_count, 3);
     assert_int_equal(corpus.group[0].rows, 3);
-    free(told);
     dlt_corpus_clear(&corpus);
 }
 
@@ -380,25 +383,20 @@ static void rows_of_which_most_are_impossible_are_dropped_with_them(void **state
         "\"op\":\"softmax\",\"rows\":64,\"columns\":64,\"median_ms\":0.01"};
     struct dlt_corpus corpus =
         read_of_device("", "\"name\":\"K40\",\"peak_fp32_gflops\":5040", rows, 6);
-    char *told = NULL;
 
     (void)state;
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_string_equal(told, "2?3!4!5?6!");
+    assert_strays(&corpus, "2?3!4!5?6!");
     assert_int_equal(corpus.row_count, 1);
     assert_string_equal(corpus.row[0].record.kind->name, "softmax");
-    free(told);
     dlt_corpus_clear(&corpus);
 }
 
 static void of_a_device_that_nobody_knows_any_time_may_be_true(void **state)
 {
     struct dlt_corpus corpus = read_of_device("", "\"name\":\"K40\"", fast_rows, FAST_ROWS);
-    char *told = NULL;
 
     (void)state;
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_null(told);
+    assert_strays(&corpus, NULL);
     dlt_corpus_clear(&corpus);
 }
 
@@ -409,15 +407,12 @@ static void a_device_is_bound_by_its_file_and_by_the_catalogue_together(void **s
         .device = {.name = "Listed", .vendor = "nvidia", .peak_fp32 = 5.04e12}};
     struct dlt_error error;
     struct dlt_corpus corpus;
-    char *told = NULL;
 
     (void)state;
     assert_int_equal(dlt_catalogue_add(&listed, &error), 0);
     corpus = read_of_device("", "\"name\":\"Listed\",\"memory_bandwidth_gbs\":288", fast_rows,
                             FAST_ROWS);
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_string_equal(told, "2!3!5!");
-    free(told);
+    assert_strays(&corpus, "2!3!5!");
     dlt_corpus_clear(&corpus);
 }
 
@@ -441,14 +436,8 @@ static void of_matrix_units_that_no_feature_tells_any_time_may_be_true(void **st
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct dlt_corpus corpus = read_of_device("", cases[i].device, half, 1);
-        char *told = NULL;
 
-        assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-        if (cases[i].told)
-            assert_string_equal(told, cases[i].told);
-        else
-            assert_null(told);
-        free(told);
+        assert_strays(&corpus, cases[i].told);
         dlt_corpus_clear(&corpus);
     }
 }
@@ -457,14 +446,11 @@ static void a_table_has_no_rows_beyond_its_device(void **state)
 {
     struct dlt_corpus corpus = read_of_device(
         "\"table\":true,", "\"name\":\"K40\",\"peak_fp32_gflops\":5040", fast_rows, 3);
-    char *told = NULL;
 
     (void)state;
-    assert_int_equal(dlt_corpus_drop_strays(&corpus, note_stray, &told), 0);
-    assert_string_equal(told, "2!3!");
+    assert_strays(&corpus, "2!3!");
     assert_int_equal(corpus.looked_up_count, 1);
     assert_int_equal(corpus.looked_up[0].line, 4);
-    free(told);
     dlt_corpus_clear(&corpus);
 }
 
