@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/error.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -18,7 +17,7 @@ int dlt_fail(struct dlt_error *error, const char *format, ...)
         va_list args;
 
         va_start(args, format);
-        vsnprintf(error->text, sizeof error->text, format, args);
+        dlt_text_format(error->text, sizeof error->text, format, args);
         va_end(args);
         dlt_text_printable(error->text);
     }
@@ -35,12 +34,12 @@ int dlt_fail_in(struct dlt_error *error, const char *format, ...)
 
         memcpy(after, error->text, sizeof after);
         va_start(args, format);
-        vsnprintf(before, sizeof before, format, args);
+        dlt_text_format(before, sizeof before, format, args);
         va_end(args);
         dlt_text_printable(before);
         used = strlen(before);
         memcpy(error->text, before, used + 1);
-        snprintf(error->text + used, sizeof error->text - used, "%s", after);
+        dlt_text_copy(error->text + used, sizeof error->text - used, after);
     }
     return -1;
 }

@@ -124,18 +124,32 @@ bool dlt_text_to_int64(const char *text, int64_t *value)
     return true;
 }
 
-char *dlt_text_from_double(char buffer[32], double value, int digits)
+void dlt_text_format(char *to, size_t size, const char *format, va_list args)
 {
     locale_t before;
 
-    if (!isfinite(value)) {
-        memcpy(buffer, "null", 5);
-        return buffer;
-    }
     pthread_once(&c_locale_once, make_c_locale);
     before = uselocale(c_locale);
-    snprintf(buffer, 32, "%.*g", digits, value);
+    vsnprintf(to, size, format, args);
     uselocale(before);
+}
+
+static __attribute__((format(printf, 3, 4))) void print(char *to, size_t size, const char *format,
+                                                        ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    dlt_text_format(to, size, format, args);
+    va_end(args);
+}
+
+char *dlt_text_from_double(char buffer[32], double value, int digits)
+{
+    if (isfinite(value))
+        print(buffer, 32, "%.*g", digits, value);
+    else
+        memcpy(buffer, "null", 5);
     return buffer;
 }
 

@@ -4,6 +4,7 @@
 #ifndef DLT_BASE_TEXT_H
 #define DLT_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,6 +36,10 @@ bool dlt_text_to_int64(const char *text, int64_t *value);
 /* Prints value with up to `digits` significant digits, decimal point '.', into buffer (at least 32
  * bytes), and returns buffer. Not finite: "null". */
 char *dlt_text_from_double(char buffer[32], double value, int digits);
+
+/* vsnprintf as in the C locale: with decimal points. */
+__attribute__((format(printf, 3, 0))) void dlt_text_format(char *to, size_t size,
+                                                           const char *format, va_list args);
 
 /*
  * The name out of names (count of them) nearest to text by edit distance, or NULL if none is near

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <locale.h>
 
+#include "base/error.h"
 #include "measure/measurements.h"
 #include "measure_files.h"
 
@@ -243,6 +244,7 @@ static void numbers_do_not_depend_on_the_locale(void **state)
 {
     enum { ROWS = 200 };
     struct dlt_measurement written[ROWS];
+    struct dlt_error error;
 
     (void)state;
     if (!use_comma_locale()) {
@@ -252,6 +254,8 @@ static void numbers_do_not_depend_on_the_locale(void **state)
     }
     write_random(written, ROWS);
     read_back(written, ROWS);
+    dlt_fail(&error, "%g epochs", 2.5);
+    assert_string_equal(error.text, "2.5 epochs");
     setlocale(LC_ALL, "C");
     read_back(written, ROWS);
 }

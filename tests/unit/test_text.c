@@ -160,6 +160,21 @@ static void control_characters_of_a_users_text_do_not_reach_the_terminal(void **
     assert_string_equal(error.text, "spec.json: ?[31mred???: no such file");
 }
 
+/* Of two bytes each: an odd one is left over at the end, where half of a character would stand. */
+static void a_sentence_that_is_too_long_ends_with_a_whole_character(void **state)
+{
+    struct dlt_error error;
+    char text[sizeof error.text];
+
+    (void)state;
+    for (size_t i = 0; i + 2 < sizeof text; i += 2)
+        memcpy(text + i, "\xc3\xa9", 3);
+    dlt_fail(&error, "%s", text);
+    dlt_fail_in(&error, "ab: ");
+    assert_int_equal(strlen(error.text), sizeof error.text - 2);
+    assert_string_equal(error.text + sizeof error.text - 4, "\xc3\xa9");
+}
+
 static void a_file_is_whole_or_not_there(void **state)
 {
     char folder[] = "/tmp/dltime-test-XXXXXX";
@@ -425,6 +440,7 @@ int main(void)
         cmocka_unit_test(the_nearest_name_is_offered_only_when_it_is_near),
         cmocka_unit_test(numbers_need_a_point_and_nothing_behind),
         cmocka_unit_test(control_characters_of_a_users_text_do_not_reach_the_terminal),
+        cmocka_unit_test(a_sentence_that_is_too_long_ends_with_a_whole_character),
         cmocka_unit_test(a_file_is_whole_or_not_there),
         cmocka_unit_test(what_a_killed_writer_left_is_removed_and_a_living_ones_is_kept),
         cmocka_unit_test(another_hosts_file_is_kept_for_a_day),
