@@ -60,8 +60,9 @@ DLT_VECTORISED void dlt_silu(float *x, size_t count)
         float n, r, p;
         union bits power;
 
-        t = t > 126.0f ? 126.0f : t;
-        t = t < -126.0f ? -126.0f : t;
+        /* In this order NaN is clamped too: no whole number could be made of it. */
+        t = t < 126.0f ? t : 126.0f;
+        t = t > -126.0f ? t : -126.0f;
         n = (t + 12582912.0f) - 12582912.0f;
         r = (t - n) * 0.693147181f;
         p = 1.0f + r * (1.0f + r * (0.5f + r * (0.166666667f +

@@ -27,6 +27,18 @@ static void silu_has_its_known_values(void **state)
         assert_near((double)x[i], expected[i], 2e-6 * fmax(1, fabs(expected[i])));
 }
 
+/* What a damaged profile may make of it, and what is not read as a number by anybody. */
+static void silu_of_no_number_is_none(void **state)
+{
+    float x[] = {NAN, -NAN, INFINITY, -INFINITY, 1, NAN, -3, 2};
+
+    (void)state;
+    dlt_silu(x, 8);
+    assert_true(isnan(x[0]) && isnan(x[1]) && isnan(x[5]));
+    assert_true(isinf(x[2]) && x[2] > 0);
+    assert_near((double)x[4], 0.73105857863, 2e-6);
+}
+
 /* Two inputs, two hidden, one output, by hand: hidden = (1*1 + 2*0.5 + 0, 1*-1 + 2*0 + 0.5)
  * = (2, -0.5); SiLU: 1.76159416, -0.18877033; output = 3 * 1.76159416 + 1 * -0.18877033 - 1. */
 static void a_network_computes_what_a_hand_computes(void **state)
@@ -363,6 +375,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silu_has_its_known_values),
+        cmocka_unit_test(silu_of_no_number_is_none),
         cmocka_unit_test(a_network_computes_what_a_hand_computes),
         cmocka_unit_test(wide_layers_compute_the_same_sums),
         cmocka_unit_test(rounding_keeps_weights_within_half_a_step),
