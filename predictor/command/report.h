@@ -71,7 +71,7 @@ int report_partitions_make(struct report *report, struct dlt_error *error);
  * the rest as "others". */
 enum { SERIES_OWN = 4, SERIES_MOST };
 struct report_series {
-    char name[32];
+    char name[sizeof((struct score_key *)0)->op];
     size_t count;
 };
 /* Returns how many there are, the largest first. */

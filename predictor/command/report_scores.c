@@ -85,6 +85,18 @@ double report_coverage(const struct score_point *point, size_t count, double lev
     return share;
 }
 
+/* As much of an operator's or a network's name as a plot has room for. */
+struct short_name {
+    char text[32];
+};
+static struct short_name shorten(const char *name)
+{
+    struct short_name shown;
+
+    dlt_text_copy(shown.text, sizeof shown.text, name);
+    return shown;
+}
+
 /* A group's name in a plot: "conv2d step", with dtype and device where these differ. */
 static void group_label(const struct scores *scores, const struct score_group *group, char *text,
                         size_t size)
@@ -101,8 +113,9 @@ static void group_label(const struct scores *scores, const struct score_group *g
         dtypes |= strcmp(other->dtype, key->dtype) != 0;
         devices |= strcmp(other->device, key->device) != 0;
     }
-    snprintf(whole, sizeof whole, "%s %s%s%s%s%s", key->op, key->pass, dtypes ? " " : "",
-             dtypes ? key->dtype : "", devices ? ", " : "", devices ? key->device : "");
+    snprintf(whole, sizeof whole, "%s %s%s%s%s%s", shorten(key->op).text, key->pass,
+             dtypes ? " " : "", dtypes ? key->dtype : "", devices ? ", " : "",
+             devices ? key->device : "");
     dlt_text_copy(text, size, whole);
 }
 
@@ -254,7 +267,7 @@ bool report_draw_predicted(const struct report *report, struct plots *plots, boo
                     s, colour);
         fprintf(script, ", $s%zu using 1:2 with points pt 7 ps %s lc rgb '" PLOT_COLOUR "' title ",
                 s, e.count > 400 ? "0.28" : "0.55", colour);
-        plots_label(plots, series[s].name);
+        plots_label(plots, shorten(series[s].name).text);
     }
     /* Its edges, over the points that hide it. */
     for (int edge = 2; band && edge <= 3; edge++)
@@ -379,7 +392,7 @@ bool report_draw_coverage(const struct report *report, struct plots *plots)
                 ", $s%zu using 1:2 with linespoints lw 1.6 pt 7 ps 0.45 lc rgb '" PLOT_COLOUR
                 "' title ",
                 s, (int)s + 1);
-        plots_label(plots, series[s].name);
+        plots_label(plots, shorten(series[s].name).text);
     }
     if (networks > 0) {
         fprintf(script,

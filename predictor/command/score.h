@@ -16,7 +16,7 @@ struct score_key {
     bool table;   /* predicted by a table of convolutions */
     bool part;    /* of something that is scored as a whole as well: not in any total */
     char device[96];
-    char op[32]; /* operator, or the network's name */
+    char op[256]; /* operator, or the network's SPEC as the run has it */
     char pass[24], dtype[24];
     enum dlt_basis basis;
 };

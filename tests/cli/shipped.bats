@@ -145,3 +145,19 @@ tesla-v100-pcie-32gb.pytorch.dlp" ]
     [[ $stderr == *"any device"*"5 runs of 5 networks"* ]]
     [[ $stderr == *"V100"*"1 run of 1 network;"* ]]
 }
+
+@test "networks whose files begin alike are scored apart" {
+    local name
+    mkdir -p folders/of-networks-with-a-long-name
+    {
+        echo '{"format":"dltime-runs","version":1}'
+        for name in net-1 net-2; do
+            cp "$PROFILES/../models/lenet5.json" folders/of-networks-with-a-long-name/$name.json
+            printf '{"model":"%s","device":"%s","batch":8,"framework":"pytorch","step_ms":10}\n' \
+                folders/of-networks-with-a-long-name/$name.json "Tesla V100-PCIE-32GB"
+        done
+    } >alike.jsonl
+    run -0 "$DLTIME" evaluate --profile general.dlp alike.jsonl --json
+    jq -e '[.groups[] | [.op, .n]] == [["folders/of-networks-with-a-long-name/net-1.json", 1],
+        ["folders/of-networks-with-a-long-name/net-2.json", 1]]' <<<"$output"
+}
