@@ -104,7 +104,7 @@ static int take_job(const struct dlt_account *account, struct resubmit *resubmit
     dlt_text_copy(job.user, sizeof job.user, account->field[DLT_ACCOUNT_USER]);
     job.network = tag.network;
     job.predicted_s = tag.job_s;
-    job.age_s = fmax(difftime(time(NULL), (time_t)end), 0);
+    job.age_s = fmax((double)time(NULL) - end, 0);
     return dlt_finished_add(finished, &job);
 }
 

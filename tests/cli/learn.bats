@@ -90,3 +90,11 @@ job() {
     run -0 --separate-stderr "$dltime" learn jobs --output out
     [[ $stderr == *"no job has a tag; tags need "*"AccountingStoreFlags=job_comment"* ]]
 }
+
+@test "a job of a far future counts as one of now" {
+    job alice cpu
+    sed -i 's/2026-01-01T00:00:00/9223372036854775807/' ./jobs
+    run -0 --separate-stderr "$dltime" learn jobs --output out
+    # Twice as long as predicted, by one job: 2^(1 / 1.36).
+    jq -e '.corrections[0].factor | . > 1.66 and . < 1.67' out/users/alice.json
+}
