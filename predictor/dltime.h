@@ -103,7 +103,8 @@ const char *dlt_model_name(const struct dlt_model *model);
 
 /*
  * Opens a profile, whose sections are read when they are first used. A file that is newer than this
- * library, cut short or altered is refused; one that is altered later answers for less.
+ * library, cut short or altered in what comes before its sections is refused here. A prediction
+ * that needs a section that is altered, or was later, fails and names it; so do those after it.
  * path: a file.
  */
 int dlt_profile_load(const char *path, struct dlt_profile **profile, struct dlt_error *error);

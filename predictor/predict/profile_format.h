@@ -77,7 +77,8 @@ struct dlt_file_step {
 struct dlt_file_source {
     char path[224];
     char text[160];        /* the header's own `source` */
-    uint64_t size, digest; /* of the file's bytes; dlt_checksum with seed 0 */
+    uint64_t size, digest; /* of the file's bytes; dlt_checksum of each 64 KiB, from seed 0 on with
+                            * that of those before */
     uint64_t rows;
 };
 
