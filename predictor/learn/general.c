@@ -40,14 +40,13 @@ struct judge {
     size_t count;
 };
 
-static void take_rows(const struct general *g, const struct dlt_row *const *row, size_t count,
-                      size_t most, struct judge *judge)
+static void take_rows(const struct dlt_row *const *row, size_t count, size_t most,
+                      struct judge *judge)
 {
     size_t taken = count < most ? count : most;
 
     for (size_t i = 0; i < taken; i++)
         judge->row[judge->count++] = row[i * count / taken];
-    (void)g;
 }
 
 static struct dlt_transfer transfer_of(const struct general *g, const struct dlt_file_model *model,
@@ -254,25 +253,32 @@ int dlt_put_transfer(struct dlt_profile_writer *writer, struct dlt_build *build,
     return dlt_profile_writer_section(writer, &index, bytes);
 }
 
-/* The rows of one operator from all devices of the convention; returns how many devices. */
+/* Whether the rows that judge have one of the device. */
+static bool has_device(const struct general *g, const struct judge *judge, const char *name)
+{
+    for (size_t r = 0; r < judge->count; r++)
+        if (strcmp(g->corpus->group[judge->row[r]->group].device.name, name) == 0)
+            return true;
+    return false;
+}
+
+/* The rows of one operator from all devices of the convention; returns how many devices, each of
+ * which may have rows of several software or numbers of threads. */
 static size_t gather(const struct general *g, const struct dlt_record *like, size_t most,
                      struct judge *judge)
 {
     size_t devices = 0, count = g->corpus->row_count, alike;
-    const char *last = "";
 
     judge->count = 0;
     for (size_t r = 0; r < count; r += alike) {
         const struct dlt_row *first = g->row[r];
-        const char *name = g->corpus->group[first->group].device.name;
 
         alike = dlt_rows_alike(g->row, r, count);
         if (!same_convention(g->corpus, first->group, g->first) ||
             !same_section(&first->record, like))
             continue;
-        devices += strcmp(name, last) != 0;
-        last = name;
-        take_rows(g, g->row + r, alike, most, judge);
+        devices += !has_device(g, judge, g->corpus->group[first->group].device.name);
+        take_rows(g->row + r, alike, most, judge);
     }
     return devices;
 }

@@ -175,6 +175,18 @@ static bool ask(const struct dlt_transfer *t, uint32_t e, const struct dlt_recor
     return isfinite(d->ln_seconds);
 }
 
+/* Where a donation goes once all places are taken: the place of the one farthest off, if that is
+ * farther. DLT_DONORS: none. */
+static size_t place_of(const struct dlt_donation donation[DLT_DONORS], double apart)
+{
+    size_t farthest = 0;
+
+    for (size_t d = 1; d < DLT_DONORS; d++)
+        if (donation[d].apart > donation[farthest].apart)
+            farthest = d;
+    return donation[farthest].apart > apart ? farthest : DLT_DONORS;
+}
+
 size_t dlt_donations(const struct dlt_transfer *t, const struct dlt_record *record,
                      struct dlt_donation donation[DLT_DONORS])
 {
@@ -183,9 +195,22 @@ size_t dlt_donations(const struct dlt_transfer *t, const struct dlt_record *reco
     double sum = 0;
 
     columns.filled = false;
-    for (uint32_t e = 0; e < t->profile->header->entry_count && count < DLT_DONORS; e++)
-        if (is_donor(t, &t->profile->entry[e]) && ask(t, e, record, &columns, &donation[count]))
-            sum += donation[count++].weight;
+    for (uint32_t e = 0; e < t->profile->header->entry_count; e++) {
+        const struct dlt_file_entry *entry = &t->profile->entry[e];
+        struct dlt_donation one;
+        size_t place = count;
+
+        if (!is_donor(t, entry))
+            continue;
+        if (count == DLT_DONORS)
+            place = place_of(donation, dlt_device_apart(&entry->device, t->device));
+        if (place == DLT_DONORS || !ask(t, e, record, &columns, &one))
+            continue;
+        donation[place] = one;
+        count += place == count;
+    }
+    for (size_t d = 0; d < count; d++)
+        sum += donation[d].weight;
     for (size_t d = 0; d < count; d++)
         donation[d].weight = sum > 0 ? donation[d].weight / sum : 1 / (double)count;
     return count;

@@ -54,8 +54,8 @@ struct dlt_donated {
  * little for size. */
 double dlt_device_apart(const struct dlt_device *a, const struct dlt_device *b);
 
-/* Asks every donor; returns how many answered, at most DLT_DONORS, the weightiest first where there
- * are more. */
+/* Asks every donor; returns how many answered, at most DLT_DONORS: the nearest where there are
+ * more. */
 size_t dlt_donations(const struct dlt_transfer *transfer, const struct dlt_record *record,
                      struct dlt_donation donation[DLT_DONORS]);
 struct dlt_donated dlt_donated_of(const struct dlt_donation *donation, size_t count);

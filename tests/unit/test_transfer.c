@@ -4,6 +4,7 @@
 #include "learned.h"
 
 #include "learn/general.h"
+#include "learn/train_parts.h"
 #include "predict/transfer.h"
 
 /* A device of `speed` times the paper device's arithmetic and `width` times its bandwidth, on which
@@ -342,6 +343,100 @@ static void timing_conventions_have_general_entries_of_their_own(void **state)
     dlt_corpus_clear(&corpus);
 }
 
+/* Entries and sections of the corpus's devices, and nothing general. */
+static struct dlt_profile *of_devices_alone(const struct dlt_corpus *corpus)
+{
+    const struct dlt_train_settings settings = {.method = DLT_METHOD_COST, .seed = 1, .threads = 1};
+    struct dlt_profile_writer writer = {0};
+    struct dlt_profile *profile = NULL;
+    struct dlt_error error;
+
+    assert_int_equal(dlt_train_entries(corpus, &writer), 0);
+    assert_int_equal(dlt_train_sections(corpus, &settings, NULL, NULL, &writer), 0);
+    assert_int_equal(dlt_writer_profile(&writer, &profile, &error), 0);
+    dlt_profile_writer_clear(&writer);
+    return profile;
+}
+
+/* Three more devices than may answer: those of the last generation come last, and answer. */
+static void of_more_devices_than_may_answer_the_nearest_do(void **state)
+{
+    enum { NEAR = 4, ALL = DLT_DONORS + 3 };
+    struct dlt_donation donation[DLT_DONORS];
+    struct dlt_corpus corpus = {0};
+    struct dlt_transfer transfer;
+    struct dlt_profile *profile;
+    struct dlt_record record;
+    struct dlt_random random;
+    struct dlt_device device = paper_device("Paper N");
+    size_t near = 0;
+
+    (void)state;
+    for (int i = 0; i < ALL; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "Paper %d", i);
+        add_device(&corpus, name, 1, 1, 4);
+        corpus.group[i].device.compute_capability = i < ALL - NEAR ? 3 + 0.01 * i : 7;
+    }
+    profile = of_devices_alone(&corpus);
+    dlt_random_seed(&random, 1, 1);
+    record = draw_dense(&random);
+    transfer = (struct dlt_transfer){.profile = profile,
+                                     .device = &device,
+                                     .timing = DLT_EVENTS_SINGLE,
+                                     .mix = DLT_TRANSFER_MIX,
+                                     .reach = DLT_TRANSFER_REACH};
+    assert_int_equal(dlt_donations(&transfer, &record, donation), DLT_DONORS);
+    for (int d = 0; d < DLT_DONORS; d++) {
+        near += donation[d].apart < 1;
+        assert_true(donation[d].entry >= 3); /* 0 to 2 are farthest off */
+    }
+    assert_int_equal(near, NEAR);
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+}
+
+/* ln of the constant of the general spread, of two devices under two releases each, in that order
+ * of files. */
+static double general_spread(const int order[4])
+{
+    struct dlt_corpus corpus = {0};
+    struct dlt_section section = {0};
+    struct dlt_profile *profile;
+    const struct dlt_file_entry *entry;
+    double spread;
+
+    for (int i = 0; i < 4; i++) {
+        struct dlt_random random;
+
+        add_group(&corpus, order[i] / 2 ? "Paper B" : "Paper A", 0);
+        corpus.group[i].software.framework[6] = order[i] % 2 ? '2' : '1';
+        speed = order[i] / 2 ? 2 : 1;
+        corpus.group[i].device.peak_fp32 *= speed;
+        dlt_random_seed(&random, 5, (uint64_t)order[i]);
+        add_rows(&corpus, &random, 4, draw_dense, DLT_FORWARD, 0, 0.3, sheet_time);
+    }
+    profile = learned(&corpus, DLT_METHOD_LINEAR);
+    entry = &profile->entry[general_entry(profile)];
+    assert_int_equal(entry->section_count, 1);
+    assert_true(dlt_profile_section(profile, entry->first_section, &section));
+    spread = section.model.sigma[0];
+    dlt_profile_destroy(profile);
+    dlt_corpus_clear(&corpus);
+    return spread;
+}
+
+/* How wide a range has to be for the few devices that there are is no matter of the files' order.
+ */
+static void releases_of_a_device_make_no_more_devices(void **state)
+{
+    const int together[] = {0, 1, 2, 3}, mixed[] = {0, 2, 1, 3};
+
+    (void)state;
+    assert_near(general_spread(mixed), general_spread(together), 1e-6);
+}
+
 /* Compute capability 3.5 against 3.7 is nearer than Kepler against Volta; makers are far apart. */
 static void architectures_are_apart_by_generation_and_maker(void **state)
 {
@@ -414,6 +509,8 @@ int main(void)
         cmocka_unit_test(a_device_whose_rows_contradict_one_another_gives_to_none),
         cmocka_unit_test(an_altered_base_is_told_before_anything_is_learned),
         cmocka_unit_test(timing_conventions_have_general_entries_of_their_own),
+        cmocka_unit_test(of_more_devices_than_may_answer_the_nearest_do),
+        cmocka_unit_test(releases_of_a_device_make_no_more_devices),
         cmocka_unit_test(architectures_are_apart_by_generation_and_maker),
         cmocka_unit_test(a_k40_reaches_what_its_default_clock_gives),
         cmocka_unit_test(what_was_priced_for_one_device_changes_nothing_for_another),
