@@ -152,30 +152,45 @@ static int nodes_of(const struct dlt_request *request, const struct dlt_shape *s
     return nodes;
 }
 
+/* Nodes that as many GPUs for the job, and as many for each node, come to. */
+static int nodes_of_gpus(const struct dlt_request *request, int least)
+{
+    int all = request->per_job.count, each = request->per_node.count, nodes;
+
+    if (!all && request->tasks > 0)
+        all = product(request->per_task.count, request->tasks);
+    if (!each)
+        each = product(request->per_socket.count, at_least_one(request->sockets_per_node));
+    nodes = each > 0 && request->nodes == 0 ? ceil_div(all, each) : 0;
+    return nodes > least ? nodes : least;
+}
+
 static bool place_gpus(const struct dlt_request *request, const struct dlt_shape *shape,
                        struct dlt_placement *placement)
 {
     const char *type = gpu_type(request);
-    int nodes = placement->nodes, needed;
+    int needed;
 
     if (shape->gpus == 0)
         return false;
     if (*type && shape->gpu[0] && strcmp(type, shape->gpu) != 0 &&
         !dlt_device_matches(shape->gpu, type))
         return false;
+    placement->nodes = nodes_of_gpus(request, placement->nodes);
     if (request->per_job.count)
         placement->devices = request->per_job.count;
     else if (request->per_node.count)
-        placement->devices = product(request->per_node.count, nodes);
+        placement->devices = product(request->per_node.count, placement->nodes);
     else if (request->per_task.count)
         placement->devices = product(request->per_task.count, tasks_of(request));
     else
-        placement->devices = product(request->per_socket.count,
-                                     product(at_least_one(request->sockets_per_node), nodes));
+        placement->devices =
+            product(request->per_socket.count,
+                    product(at_least_one(request->sockets_per_node), placement->nodes));
     /* GPUs that are counted for the whole job spread over as many nodes as it takes. */
     needed = ceil_div(placement->devices, shape->gpus);
     if (request->nodes == 0 && (request->per_job.count || request->per_task.count) &&
-        needed > nodes)
+        needed > placement->nodes)
         placement->nodes = needed;
     return ceil_div(placement->devices, placement->nodes) <= shape->gpus;
 }

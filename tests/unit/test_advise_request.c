@@ -88,6 +88,26 @@ static void gpus_of_a_job_add_up_over_nodes_and_tasks(void **state)
     assert_int_equal(placement.devices, 4);
 }
 
+/* Four GPUs would fit one node; sbatch(1) of --gpus-per-node: on each node of the allocation. */
+static void gpus_of_the_job_and_of_each_node_make_the_nodes(void **state)
+{
+    const struct dlt_request cases[] = {
+        {.per_job.count = 4, .per_node.count = 2},
+        {.per_job.count = 4, .per_socket.count = 1, .sockets_per_node = 2},
+        {.per_task.count = 1, .tasks = 4, .per_node.count = 2},
+        {.per_job.count = 4, .per_node.count = 2, .nodes = 2},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_placement placement;
+
+        assert_true(dlt_request_place(&cases[i], &v100, &placement));
+        assert_int_equal(placement.nodes, 2);
+        assert_int_equal(placement.devices, 4);
+    }
+}
+
 static void what_does_not_fit_is_not_placed(void **state)
 {
     struct dlt_request request;
@@ -301,6 +321,7 @@ int main(void)
         cmocka_unit_test(gpus_are_read_in_every_way_that_slurm_writes_them),
         cmocka_unit_test(nonsense_for_a_count_is_refused),
         cmocka_unit_test(gpus_of_a_job_add_up_over_nodes_and_tasks),
+        cmocka_unit_test(gpus_of_the_job_and_of_each_node_make_the_nodes),
         cmocka_unit_test(what_does_not_fit_is_not_placed),
         cmocka_unit_test(cpus_are_tasks_times_cpus_per_task),
         cmocka_unit_test(absurd_numbers_do_not_overflow),
