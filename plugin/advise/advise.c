@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "advise.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,25 +76,22 @@ static enum dlt_access access_of(const struct dlt_request *request,
 }
 
 static void add_candidate(struct work *work, const struct dlt_partition *partition,
-                          const struct dlt_site_partition *site, const struct dlt_shape *shape)
+                          const struct dlt_forecast_place *kind, const struct dlt_request *request)
 {
     struct dlt_advice *advice = work->advice;
-    struct dlt_request request = *work->question->request;
+    const struct dlt_site_partition *site = kind->site;
+    const struct dlt_shape *shape = &kind->shape;
     const char *features = site ? site->features : "";
-    bool named = dlt_list_has(request.partitions, partition->name);
-    struct dlt_shape whole = *shape;
+    bool named = dlt_list_has(request->partitions, partition->name);
     struct dlt_placement placement;
     size_t index = advice->count;
 
     if ((!partition->up || !partition->listed) && !named && !partition->is_default)
         return;
-    if (shape->gpus > 0 && !dlt_request_wants_gpus(&request) && !named && !partition->is_default)
+    if (shape->gpus > 0 && !dlt_request_wants_gpus(request) && !named && !partition->is_default)
         return;
-    if (whole.nodes == 0 || (partition->max_nodes > 0 && partition->max_nodes < whole.nodes))
-        whole.nodes = partition->max_nodes;
-    request.exclusive = request.exclusive || partition->exclusive;
-    if (dlt_request_features(&request, features) == DLT_ACCESS_CLOSED ||
-        !dlt_request_place(&request, &whole, &placement))
+    if (dlt_request_features(request, features) == DLT_ACCESS_CLOSED ||
+        !dlt_request_place(request, shape, &placement))
         return;
     advice->candidates[advice->count++] = (struct dlt_candidate){
         .partition = partition->name,
@@ -105,8 +103,8 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
         .max_time_s = longest(work->question->config, partition, site),
         /* A QOS of the user's choice may allow less than what everybody has. */
         .limit_unknown = work->question->snapshot->limits_enforced &&
-                         !(site && isfinite(site->max_wall_s) && !request.qos[0]),
-        .access = access_of(&request, partition, features),
+                         !(site && isfinite(site->max_wall_s) && !request->qos[0]),
+        .access = access_of(request, partition, features),
         .price = site ? site->price : NAN,
         .start_s = NAN,
         .placement = placement,
@@ -119,8 +117,8 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
         .memory_bytes = NAN,
         .device_memory_bytes = NAN,
     };
-    work->place[index] = (struct dlt_forecast_place){site, whole};
-    if (shape->gpus > 0 && !dlt_request_wants_gpus(&request)) {
+    work->place[index] = *kind;
+    if (shape->gpus > 0 && !dlt_request_wants_gpus(request)) {
         advice->candidates[index].why = "the job asks for no GPU; add --gres=gpu:1";
     } else {
         dlt_forecast(work->forecast, &work->place[index], &advice->candidates[index],
@@ -147,31 +145,75 @@ static void add_undescribed(struct work *work, const struct dlt_partition *parti
     };
 }
 
-/* What the configuration says of a partition stands; what it leaves out comes from its nodes. */
+/* A partition's kinds of nodes. What the configuration says of them stands; what it leaves out
+ * comes from the nodes themselves. first: of its entries there. False behind the last. */
+static bool kind_of(const struct work *work, const struct dlt_partition *partition, size_t first,
+                    size_t index, struct dlt_forecast_place *kind)
+{
+    const size_t count = work->question->config->partition_count;
+    const struct dlt_shape *seen = partition->shapes;
+    struct dlt_shape *shape = &kind->shape;
+
+    if (first == count || strcmp(work->sites[first]->name, partition->name) != 0) {
+        if (index >= partition->shape_count)
+            return false;
+        *kind = (struct dlt_forecast_place){NULL, seen[index]};
+        return true;
+    }
+    if (index >= count - first || strcmp(work->sites[first + index]->name, partition->name) != 0)
+        return false;
+    *kind =
+        (struct dlt_forecast_place){work->sites[first + index], work->sites[first + index]->shape};
+    if (partition->shape_count == 1 && shape->gpus == 0)
+        shape->gpus = seen[0].gpus;
+    if (partition->shape_count == 1 && shape->cpus == 0)
+        shape->cpus = seen[0].cpus;
+    if (partition->shape_count == 1 && !shape->gpu[0])
+        dlt_text_copy(shape->gpu, sizeof shape->gpu, seen[0].gpu);
+    if (shape->nodes == 0)
+        shape->nodes = partition->nodes;
+    return true;
+}
+
+/* The nodes that a job may have: of all kinds that could run a part of it. 0: unknown. */
+static int nodes_for(const struct work *work, const struct dlt_partition *partition, size_t first,
+                     const struct dlt_request *request)
+{
+    struct dlt_forecast_place kind;
+    int nodes = 0;
+
+    for (size_t i = 0; kind_of(work, partition, first, i, &kind); i++) {
+        const int mine = kind.shape.nodes;
+        struct dlt_placement ignored;
+
+        kind.shape.nodes = 0;
+        if (dlt_request_features(request, kind.site ? kind.site->features : "") ==
+                DLT_ACCESS_CLOSED ||
+            !dlt_request_place(request, &kind.shape, &ignored))
+            continue;
+        if (mine == 0)
+            return partition->max_nodes;
+        if (__builtin_add_overflow(nodes, mine, &nodes))
+            nodes = INT_MAX;
+    }
+    return partition->max_nodes > 0 && partition->max_nodes < nodes ? partition->max_nodes : nodes;
+}
+
 static void add_partition(struct work *work, const struct dlt_partition *partition)
 {
-    const struct dlt_config *config = work->question->config;
-    bool described = false;
+    const size_t first = first_site(work, partition->name);
+    struct dlt_request request = *work->question->request;
+    struct dlt_forecast_place kind;
+    size_t kinds = 0;
+    int nodes;
 
-    for (size_t i = first_site(work, partition->name);
-         i < config->partition_count && strcmp(work->sites[i]->name, partition->name) == 0; i++) {
-        const struct dlt_site_partition *site = work->sites[i];
-        struct dlt_shape shape = site->shape;
-
-        described = true;
-        if (partition->shape_count == 1 && shape.gpus == 0)
-            shape.gpus = partition->shapes[0].gpus;
-        if (partition->shape_count == 1 && shape.cpus == 0)
-            shape.cpus = partition->shapes[0].cpus;
-        if (partition->shape_count == 1 && !shape.gpu[0])
-            dlt_text_copy(shape.gpu, sizeof shape.gpu, partition->shapes[0].gpu);
-        if (shape.nodes == 0)
-            shape.nodes = partition->nodes;
-        add_candidate(work, partition, site, &shape);
+    request.exclusive = request.exclusive || partition->exclusive;
+    nodes = nodes_for(work, partition, first, &request);
+    for (; kind_of(work, partition, first, kinds, &kind); kinds++) {
+        kind.shape.nodes = nodes;
+        add_candidate(work, partition, &kind, &request);
     }
-    for (size_t i = 0; i < partition->shape_count && !described; i++)
-        add_candidate(work, partition, NULL, &partition->shapes[i]);
-    if (!described && partition->shape_count == 0)
+    if (kinds == 0)
         add_undescribed(work, partition);
 }
 
@@ -359,31 +401,49 @@ void dlt_advice_destroy(struct dlt_advice *advice)
     free(advice);
 }
 
-int dlt_advice_assume(const struct dlt_config *config, struct dlt_snapshot **snapshot,
-                      struct dlt_error *error)
+/* Adds a partition that the snapshot lacks. */
+static int assume(struct dlt_snapshot *snapshot, const char *name, struct dlt_error *error)
 {
+    struct dlt_partition *partition;
+
+    /* A partition's entries mostly follow one another. */
+    for (size_t j = snapshot->partition_count; j > 0; j--)
+        if (strcmp(snapshot->partitions[j - 1].name, name) == 0)
+            return 0;
+    partition = dlt_snapshot_add(snapshot);
+    if (!partition)
+        return dlt_fail(error, "dltime.conf has too many partitions");
+    dlt_text_copy(partition->name, sizeof partition->name, name);
+    partition->up = true;
+    return 0;
+}
+
+int dlt_advice_assume(const struct dlt_config *config, const struct dlt_request *request,
+                      struct dlt_snapshot **snapshot, struct dlt_error *error)
+{
+    const char *named = request ? request->partitions : "";
     struct dlt_snapshot *made = dlt_snapshot_create();
+    int failed = 0;
 
     if (!made)
         return dlt_fail_memory(error);
     made->limits_enforced = true;
-    for (size_t i = 0; i < config->partition_count; i++) {
-        const char *name = config->partitions[i].name;
-        struct dlt_partition *partition;
-        bool known = false;
+    for (size_t i = 0; i < config->partition_count && !failed; i++)
+        failed = assume(made, config->partitions[i].name, error);
+    while (*named && !failed) {
+        size_t length = strcspn(named, ",");
+        char name[DLT_NAME_SIZE];
 
-        /* A partition's entries mostly follow one another. */
-        for (size_t j = made->partition_count; j > 0 && !known; j--)
-            known = strcmp(made->partitions[j - 1].name, name) == 0;
-        if (known)
-            continue;
-        partition = dlt_snapshot_add(made);
-        if (!partition) {
-            dlt_snapshot_destroy(made);
-            return dlt_fail(error, "dltime.conf has too many partitions");
+        if (length > 0 && length < sizeof name) {
+            memcpy(name, named, length);
+            name[length] = '\0';
+            failed = assume(made, name, error);
         }
-        dlt_text_copy(partition->name, sizeof partition->name, name);
-        partition->up = true;
+        named += length + (named[length] == ',');
+    }
+    if (failed) {
+        dlt_snapshot_destroy(made);
+        return -1;
     }
     *snapshot = made;
     return 0;

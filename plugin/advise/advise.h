@@ -50,10 +50,11 @@ int dlt_advise(const struct dlt_advice_question *question, struct dlt_advice **a
                struct dlt_error *error);
 void dlt_advice_destroy(struct dlt_advice *advice);
 
-/* The cluster as the configuration alone has it, where Slurm keeps its partitions to itself: no
- * limit is known but max_wall. The caller destroys *snapshot. */
-int dlt_advice_assume(const struct dlt_config *config, struct dlt_snapshot **snapshot,
-                      struct dlt_error *error);
+/* The cluster as the configuration alone has it, where Slurm keeps its partitions to itself, and
+ * what the request (NULL: none) names beside it: no limit is known but max_wall. The caller
+ * destroys *snapshot. */
+int dlt_advice_assume(const struct dlt_config *config, const struct dlt_request *request,
+                      struct dlt_snapshot **snapshot, struct dlt_error *error);
 
 /* The table and what is said below it. quiet: warnings alone. */
 void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet);

@@ -57,8 +57,8 @@ static int fill(FILE *stream, void *context)
     return dlt_snapshot_write(stream, snapshot);
 }
 
-static int get_snapshot(const struct dlt_config *config, struct dlt_snapshot **snapshot,
-                        struct dlt_error *error)
+static int get_snapshot(const struct dlt_config *config, const struct dlt_request *request,
+                        struct dlt_snapshot **snapshot, struct dlt_error *error)
 {
     bool nodes = config->partition_count == 0;
     char key[512], *text;
@@ -68,7 +68,7 @@ static int get_snapshot(const struct dlt_config *config, struct dlt_snapshot **s
     /* To ask all the same would be logged as a violation of security. */
     if (fill_refused())
         return config->partition_count > 0
-                   ? dlt_advice_assume(config, snapshot, error)
+                   ? dlt_advice_assume(config, request, snapshot, error)
                    : dlt_fail(error, "Slurm keeps its partitions to itself (PrivateData), and "
                                      "dltime.conf describes none");
     fill_key(nodes, key, sizeof key);
@@ -96,13 +96,24 @@ static struct {
     char tag[DLT_TAG_SIZE];
 } ours;
 
+/* Whether that is the time limit: one of more seconds than an int holds becomes another in Slurm.
+ */
+static bool has_time(void *opt, double time_s)
+{
+    char *time = slurm_option_get(opt, "time");
+    double has_s;
+    bool same = time && dlt_text_to_duration(time, 60, &has_s) && has_s == time_s;
+
+    slurm_xfree((void **)&time);
+    return same;
+}
+
 static void undo(void *opt)
 {
-    char *time = slurm_option_get(opt, "time"), *partition = slurm_option_get(opt, "partition");
+    char *partition = slurm_option_get(opt, "partition");
     char *comment = slurm_option_get(opt, "comment");
-    double time_s;
 
-    if (ours.time_s > 0 && time && dlt_text_to_duration(time, 60, &time_s) && time_s == ours.time_s)
+    if (ours.time_s > 0 && has_time(opt, ours.time_s))
         slurm_option_reset(opt, "time");
     if (ours.partition[0] && partition && strcmp(partition, ours.partition) == 0)
         slurm_option_reset(opt, "partition");
@@ -111,7 +122,6 @@ static void undo(void *opt)
     ours.time_s = 0;
     ours.partition[0] = ours.tag[0] = '\0';
     slurm_xfree((void **)&comment);
-    slurm_xfree((void **)&time);
     slurm_xfree((void **)&partition);
 }
 
@@ -148,14 +158,18 @@ static int apply(void *opt, const struct dlt_advice *advice, struct dlt_error *e
                       advice->candidates[decision->chosen].partition);
     }
     if (decision->action == DLT_SET) {
+        double set_s;
+
         dlt_text_from_duration(limit, decision->limit_s);
         slurm_option_set(opt, "time", limit, false);
-        if (!slurm_option_isset(opt, "time")) {
+        /* Slurm keeps whole minutes. */
+        if (dlt_text_to_duration(limit, 60, &set_s))
+            ours.time_s = ceil(set_s / 60) * 60;
+        if (!has_time(opt, ours.time_s)) {
+            slurm_option_reset(opt, "time");
             undo(opt);
             return dlt_fail(error, "Slurm did not take the time limit %s", limit);
         }
-        /* Slurm keeps whole minutes. */
-        ours.time_s = ceil(decision->limit_s / 60 - 1e-9) * 60;
     }
     leave_tag(opt, advice->tag);
     return 0;
@@ -279,8 +293,8 @@ static int submit(const struct dlt_advise_call *call, const struct dlt_config *c
         question.modes.partition = (enum dlt_partition_mode)dlt_name_index(
             dlt_partition_mode_names, DLT_PARTITION_MODES, call->dl_partition);
     /* Where the job goes elsewhere, this cluster is not asked. */
-    if (request->elsewhere ? dlt_advice_assume(config, &snapshot, error)
-                           : get_snapshot(config, &snapshot, error))
+    if (request->elsewhere ? dlt_advice_assume(config, request, &snapshot, error)
+                           : get_snapshot(config, request, &snapshot, error))
         return -1;
     question.snapshot = snapshot;
     result = dlt_advise(&question, &advice, error);

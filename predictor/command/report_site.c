@@ -69,7 +69,7 @@ static int ask(struct report *report, const struct dlt_config *config, size_t in
     alone.partitions = site;
     alone.partition_count = 1;
     request_of(site, &request);
-    result = dlt_advice_assume(&alone, &snapshot, error);
+    result = dlt_advice_assume(&alone, NULL, &snapshot, error);
     question.snapshot = snapshot;
     if (result == 0)
         result = dlt_advise(&question, &advice, error);

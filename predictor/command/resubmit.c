@@ -40,7 +40,7 @@ int resubmit_create(const char *conf, struct resubmit **resubmit, struct dlt_err
         resubmit_destroy(r);
         return -1;
     }
-    if (r->config.partition_count > 0 && dlt_advice_assume(&r->config, &r->snapshot, error)) {
+    if (r->config.partition_count > 0 && dlt_advice_assume(&r->config, NULL, &r->snapshot, error)) {
         resubmit_destroy(r);
         return -1;
     }

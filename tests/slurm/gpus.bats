@@ -43,7 +43,8 @@ advised() { # OPTION...
     local how
     for how in "-N 2 --gres=gpu:2" "-N 2 --gpus=4" "-N 2 --gpus-per-node=v100:2" \
         "-N 2 --ntasks-per-node=2 --gpus-per-task=1" "-N 2 -n 4 --gpus-per-task=1" "--gpus=4" \
-        "-N 2 --gpus-per-socket=2 --sockets-per-node=1" "--gpus-per-task=1 -n 4 -c 2"; do
+        "-N 2 --gpus-per-socket=2 --sockets-per-node=1" "--gpus-per-task=1 -n 4 -c 2" \
+        "--gpus=4 --gpus-per-node=2"; do
         submit -p v100 $how "$long" || { echo "$how"; return 1; }
         devices 4 && advised -p v100 $how || { echo "$how"; return 1; }
     done
@@ -128,9 +129,9 @@ advised() { # OPTION...
 @test "the slowest kind of a partition of mixed GPUs counts, and a type or a feature narrows it" {
     local slow
     slurm_add "PartitionName=mixed Nodes=v100-1,a100-1,p100-1 MaxTime=7-00:00:00"
-    conf_with '' "$(site mixed v100 'gpus_per_node = 4; gpu_type = "v100"; features = "v100";')" \
-        "$(site mixed a100 'gpus_per_node = 2; gpu_type = "a100"; features = "a100";')" \
-        "$(site mixed p100 'gpus_per_node = 2; gpu_type = "p100"; features = "p100,old";')"
+    conf_with '' "$(site mixed v100 'gpus_per_node = 4; gpu_type = "v100"; nodes = 1; features = "v100";')" \
+        "$(site mixed a100 'gpus_per_node = 2; gpu_type = "a100"; nodes = 1; features = "a100";')" \
+        "$(site mixed p100 'gpus_per_node = 2; gpu_type = "p100"; nodes = 1; features = "p100,old";')"
     submit -p p100 --gres=gpu:1 "$long"
     submit -p mixed --gres=gpu:1 "$long"
     [[ $(grep -c '^\* mixed' <<<"$stderr") == 3 ]]
@@ -145,6 +146,10 @@ advised() { # OPTION...
     set_as_said
     (($(limit) < slow / 2))
     advised -p mixed --gres=gpu:1 -C a100
+    # Of two nodes one may be of each kind.
+    submit -p mixed -N 2 --gres=gpu:1 "$long"
+    [[ $(grep -c '^\* mixed' <<<"$stderr") == 3 ]]
+    set_as_said
     # More than dltime understands: the slowest still counts.
     submit -p mixed --gres=gpu:1 "--constraint=a100|v100" "$long"
     [[ $(grep -c '^\* mixed' <<<"$stderr") == 3 ]]
