@@ -11,10 +11,14 @@ void dlt_tell(const char *text)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
     size_t left = strlen(text);
-    struct sigaction before;
+    struct sigaction at_pipe, at_size;
 
-    if (sigaction(SIGPIPE, &ignore, &before))
+    if (sigaction(SIGPIPE, &ignore, &at_pipe))
         return;
+    if (sigaction(SIGXFSZ, &ignore, &at_size)) {
+        sigaction(SIGPIPE, &at_pipe, NULL);
+        return;
+    }
     while (left > 0) {
         ssize_t written = write(STDERR_FILENO, text, left);
 
@@ -23,7 +27,8 @@ void dlt_tell(const char *text)
         text += written > 0 ? written : 0;
         left -= written > 0 ? (size_t)written : 0;
     }
-    sigaction(SIGPIPE, &before, NULL);
+    sigaction(SIGXFSZ, &at_size, NULL);
+    sigaction(SIGPIPE, &at_pipe, NULL);
 }
 
 void dlt_tell_warning(const char *sentence)

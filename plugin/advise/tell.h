@@ -6,7 +6,8 @@
 #define DLT_ADVISE_TELL_H
 
 /* Writes text to standard error, in one piece where the system allows, so that lines of submissions
- * that share a terminal do not mix. A reader that went away ends nothing. */
+ * that share a terminal do not mix. A reader that went away, or a file that may not grow, ends
+ * nothing. */
 void dlt_tell(const char *text);
 
 /* dlt_tell of "dltime: warning: SENTENCE". */

@@ -247,6 +247,9 @@ END
     run bash -c '(ulimit -f 0; exec sbatch --hold "$@" --wrap true) 2>&1 | cat' - "${v100[@]}" "$long"
     [[ $output == *"time limit set to"*"Submitted batch job"* ]]
     [[ -z $(ls "$XDG_RUNTIME_DIR/dltime") ]]
+    # Not even what is said has room.
+    run bash -c 'ulimit -f 0; exec sbatch --hold "$@" --wrap true 2>said | cat' - "${v100[@]}" "$long"
+    [[ $output == "Submitted batch job"* && ! -s said ]]
 }
 
 @test "a runtime folder that cannot be written, and none" {
@@ -320,6 +323,10 @@ END
     conf_with '' "$(site v100 v100 'gpus_per_node = 4; max_wall = "1-0";')"
     submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
     set_as_said
+    # The job may land where nobody knows how long it takes.
+    submitted other sbatch --parsable --hold -p v100,p100 --gres=gpu:1 "$long" --wrap true
+    warns "no estimate for p100, so the time limit is left alone: dltime.conf does not describe it"
+    unchanged
     printf 'snapshot_age = 0;\nprofile = "%s/v100.dlp";\n' "$folder" >"$(slurm_dltime_conf)"
     submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
     warned_once "Slurm keeps its partitions to itself (PrivateData)"
