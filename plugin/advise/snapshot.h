@@ -33,7 +33,9 @@ struct dlt_partition {
     bool up; /* takes jobs and runs them */
     bool is_default;
     bool exclusive; /* jobs have whole nodes, whatever they ask for */
-    bool listed;    /* Slurm shows it to this user: neither hidden nor another group's */
+    /* Slurm shows it to this user, and would take a job from this host: it is neither hidden, nor
+     * another group's, root's or reservations' alone, nor closed by AllocNodes. */
+    bool listed;
     int nodes;
     int max_nodes;         /* of one job; 0: no limit */
     double default_time_s; /* NaN: none, a job without --time gets the longest there is */

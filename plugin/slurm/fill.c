@@ -38,6 +38,36 @@ static void shape_of(const node_info_t *node, struct dlt_shape *shape)
     }
 }
 
+/* AllocNodes: hosts from which jobs may be submitted to the partition. The controller goes by the
+ * name that the sender's address has, without the domain: this host's, in most places. Elsewhere
+ * the partition is not named, which is the safe side. */
+static bool takes_from_here(const char *hosts)
+{
+    char name[256] = "";
+    struct hostlist *list;
+    bool found;
+
+    if (!hosts || strcmp(hosts, "ALL") == 0 || gethostname(name, sizeof name - 1))
+        return true;
+    name[strcspn(name, ".")] = '\0';
+    /* Some releases have hostlist_t for the structure and others for the pointer. */
+    list = slurm_hostlist_create(hosts);
+    if (!list)
+        return true;
+    found = slurm_hostlist_find(list, name) >= 0;
+    slurm_hostlist_destroy(list);
+    return found;
+}
+
+/* Whether the caller's job, submitted here without --reservation, would be refused out of hand. */
+static bool is_closed(const partition_info_t *info)
+{
+    const unsigned closed = geteuid() == 0 ? PART_FLAG_NO_ROOT : PART_FLAG_ROOT_ONLY;
+
+    return (info->flags & (closed | PART_FLAG_REQ_RESV)) ||
+           !takes_from_here(info->allow_alloc_nodes);
+}
+
 /* node_inx: pairs of first and last index into the node table, ended by -1. */
 static void count_nodes(struct dlt_partition *partition, const int32_t *node_inx,
                         const node_info_msg_t *nodes)
@@ -125,7 +155,7 @@ int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *
         }
         dlt_text_copy(partition->name, sizeof partition->name, info->name);
         fill_partition(partition, info);
-        partition->listed = is_listed(listed, info->name);
+        partition->listed = is_listed(listed, info->name) && !is_closed(info);
         if (loaded)
             count_nodes(partition, info->node_inx, loaded);
     }

@@ -21,6 +21,9 @@
 #define SHOW_ALL                1
 #define PARTITION_UP            3
 #define PART_FLAG_DEFAULT       1
+#define PART_FLAG_NO_ROOT       4
+#define PART_FLAG_ROOT_ONLY     8
+#define PART_FLAG_REQ_RESV      16
 #define PRIVATE_DATA_NODES      2
 #define PRIVATE_DATA_PARTITIONS 4
 
@@ -32,7 +35,7 @@ typedef struct {
 } job_desc_msg_t;
 
 typedef struct {
-    char *name, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos;
+    char *name, *allow_accounts, *deny_accounts, *allow_qos, *deny_qos, *allow_alloc_nodes;
     uint16_t state_up, max_share;
     RELEASE_PARTITION_FLAGS flags;
     uint32_t total_nodes, max_nodes, default_time, max_time;
@@ -69,6 +72,9 @@ typedef struct {
 extern void slurm_init(const char *conf);
 extern long slurm_api_version(void);
 extern char *slurm_strerror(int error);
+extern struct hostlist *slurm_hostlist_create(const char *hosts);
+extern int slurm_hostlist_find(struct hostlist *list, const char *host);
+extern void slurm_hostlist_destroy(struct hostlist *list);
 extern int slurm_load_partitions(time_t since, partition_info_msg_t **partitions, uint16_t flags);
 extern void slurm_free_partition_info_msg(partition_info_msg_t *partitions);
 extern int slurm_load_node(time_t since, node_info_msg_t **nodes, uint16_t flags);

@@ -57,11 +57,17 @@ fast() {
 }
 
 @test "MaxTime holds, also where the grain would go over it" {
-    slurm_add "PartitionName=short Nodes=v100-2 MaxTime=00:40:00"
-    conf_with 'grain = "1h";' "$(site short v100 'gpus_per_node = 4;')"
+    slurm_add "PartitionName=short Nodes=v100-2 MaxTime=00:40:00" \
+        "PartitionName=ever Nodes=v100-2 MaxTime=UNLIMITED"
+    conf_with 'grain = "1h";' "$(site short v100 'gpus_per_node = 4;')" \
+        "$(site ever v100 'gpus_per_node = 4;')"
     submit -p short --gres=gpu:1 "$long"
     [[ $(job_field "$job" TimeLimit) == 00:40:00 ]]
     set_as_said
+    # Three centuries, in seconds, are more than Slurm counts to.
+    submit -p ever --gres=gpu:1 --dl-model=mlp.json,epochs=1000000000
+    warned_once "Slurm did not take the time limit"
+    [[ $(job_field "$job" TimeLimit) == UNLIMITED ]]
 }
 
 @test "DefaultTime is replaced by the estimate, longer or shorter" {
@@ -102,6 +108,23 @@ fast() {
     [[ $stderr != *"-p fast"* ]]
     submitted other sbatch --parsable --hold --gres=gpu:1 "$long" --dl-partition=auto --wrap true
     in_partition v100
+}
+
+@test "RootOnly, ReqResv, AllocNodes: a partition that would refuse the job is neither named nor chosen" {
+    need_root
+    slurm_add "PartitionName=roots Nodes=a100-1 RootOnly=YES" \
+        "PartitionName=reserved Nodes=a100-1 ReqResv=YES" \
+        "PartitionName=elsewhere Nodes=a100-1 AllocNodes=host-[1-4],another"
+    conf_with '' "$(site v100 v100 'gpus_per_node = 4;')" "$(site roots a100 'gpus_per_node = 2;')" \
+        "$(site reserved a100 'gpus_per_node = 2;')" "$(site elsewhere a100 'gpus_per_node = 2;')"
+    submitted other sbatch --parsable --hold --gres=gpu:1 "$long" --dl-partition=auto --wrap true
+    in_partition v100
+    [[ $stderr != *A100* ]]
+    slurm_reset
+    slurm_add "PartitionName=here Nodes=a100-1 AllocNodes=another,$(hostname -s)"
+    conf_with '' "$(site v100 v100 'gpus_per_node = 4;')" "$(site here a100 'gpus_per_node = 2;')"
+    submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
+    says "-p here"
 }
 
 @test "AllowAccounts: recommended to those accounts alone" {
