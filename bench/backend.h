@@ -202,7 +202,8 @@ struct dlbench_backend {
      * against it, updates. */
     struct bench_plan *(*plan)(struct bench_context *context);
     int (*plan_end)(struct bench_context *context, struct dlt_error *error);
-    /* The device's modes and who else uses it, in a few words for a file's header; "": unknown. */
+    /* Versions that `software` has no place for, the device's modes and who else uses it, in a few
+     * words for a file's header; "": unknown. */
     void (*state)(struct bench_context *context, char *text, size_t size);
 };
 

@@ -242,6 +242,7 @@ static void circumstances(struct bench_context *context, struct bench_circumstan
 
 static void state(struct bench_context *context, char *text, size_t size)
 {
+    snprintf(text, size, "cublasLt %zu", cublasLtGetVersion());
     bench_nvml_state(context->nvml, text, size);
 }
 

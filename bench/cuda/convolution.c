@@ -106,6 +106,27 @@ static const char *algorithm_name(enum way way, int algorithm)
     return names[way][algorithm];
 }
 
+/* Gets ready to run a candidate; BENCH_UNSUPPORTED: not in the record's arithmetic, or not within
+ * the cap on workspace. */
+static int take(struct bench_layer *layer, struct convolution *c, const struct candidate *candidate,
+                struct dlt_error *error)
+{
+    struct bench_context *context = layer->context;
+    cudnnMathType_t own = bench_cudnn_math(&layer->record);
+    int status;
+
+    c->algorithm = candidate->algorithm;
+    /* IEEE arithmetic is not left to what the library names with the algorithm. */
+    status = bench_cudnn(
+        cudnnSetConvolutionMathType(c->convolution, own == CUDNN_FMA_MATH ? own : candidate->math),
+        "the arithmetic", error);
+    if (status == BENCH_OK)
+        status = workspace_size(context, c, error);
+    if (status == BENCH_OK && (double)c->workspace > context->workspace_cap)
+        return BENCH_UNSUPPORTED;
+    return status ? status : bench_workspace(context, c->workspace, error);
+}
+
 /* The first that works within the cap on its workspace, as frameworks choose. */
 static int choose(struct bench_layer *layer, enum dlt_pass pass, struct convolution *c,
                   struct dlt_error *error)
@@ -118,25 +139,21 @@ static int choose(struct bench_layer *layer, enum dlt_pass pass, struct convolut
     struct candidate list[MOST_ALGORITHMS];
     int count = 0, status = lists[c->way](context, c, list, &count, error);
 
-    for (int i = 0; status == BENCH_OK && i < count; i++) {
+    if (status)
+        return status;
+    for (int i = 0; i < count; i++) {
         if (list[i].status != CUDNN_STATUS_SUCCESS ||
             (double)list[i].memory > context->workspace_cap)
             continue;
-        c->algorithm = list[i].algorithm;
-        status = bench_cudnn(cudnnSetConvolutionMathType(c->convolution, list[i].math),
-                             "the arithmetic", error);
-        if (status == BENCH_OK)
-            status = workspace_size(context, c, error);
-        if (status == BENCH_OK)
-            status = bench_workspace(context, c->workspace, error);
+        status = take(layer, c, &list[i], error);
+        if (status == BENCH_UNSUPPORTED)
+            continue;
         snprintf(choice->algorithm, sizeof choice->algorithm, "%s%s",
                  algorithm_name(c->way, c->algorithm), context->find ? ",find" : "");
         choice->workspace_bytes = (double)c->workspace;
         choice->workspace_cap_bytes = context->workspace_cap;
         return status;
     }
-    if (status)
-        return status;
     dlt_fail(error, "cuDNN has no algorithm for this convolution within %.0f MiB of workspace",
              context->workspace_cap / 1048576);
     return BENCH_UNSUPPORTED;

@@ -19,6 +19,10 @@
 #include "base/error.h"
 #include "plan.h"
 
+#if CUDNN_VERSION < 90800
+#error "cuDNN 9.8 or later is needed: graph.c describes devices to it"
+#endif
+
 enum { BENCH_STATES = 2, BENCH_POINTERS = 8, BENCH_ARGUMENT_BYTES = 512 };
 
 /* Element types of buffers; the first three as enum dlt_dtype, and in kernels' names. */
@@ -130,7 +134,8 @@ int bench_cublas(cublasStatus_t status, const char *what, struct dlt_error *erro
 struct bench_nvml *bench_nvml_open(const char *bus_id);
 void bench_nvml_close(struct bench_nvml *nvml);
 void bench_nvml_read(struct bench_nvml *nvml, struct bench_circumstances *now);
-/* ECC, MIG, MPS, processes and what holds the clocks, as "ECC on, MIG off, 1 process". */
+/* Adds the driver, ECC, MIG, MPS, processes and what holds the clocks to a text, as
+ * "driver 580.95.05, ECC on, MIG off, 1 process". */
 void bench_nvml_state(struct bench_nvml *nvml, char *text, size_t size);
 /* Lines "    name: value" about ECC, MIG, MPS, clocks and other processes. */
 void bench_nvml_print(struct bench_nvml *nvml, FILE *stream);
@@ -442,5 +447,8 @@ int bench_filter_descriptor(struct bench_context *context, enum bench_type type,
 int bench_convolution_descriptor(struct bench_context *context, const struct dlt_record *record,
                                  cudnnConvolutionDescriptor_t *descriptor, struct dlt_error *error);
 cudnnDataType_t bench_cudnn_type(enum bench_type type);
+/* The arithmetic that a record allows. Tensor cores round float32 to tf32, which the default allows
+ * and IEEE arithmetic has to forbid. */
+cudnnMathType_t bench_cudnn_math(const struct dlt_record *record);
 
 #endif

@@ -110,9 +110,7 @@ int bench_filter_descriptor(struct bench_context *context, enum bench_type type,
                        "a filter's descriptor", error);
 }
 
-/* Tensor cores round float32 to tf32, which the default allows and IEEE arithmetic has to forbid.
- */
-static cudnnMathType_t math_of(const struct dlt_record *record)
+cudnnMathType_t bench_cudnn_math(const struct dlt_record *record)
 {
     if (record->dtype != DLT_FLOAT32)
         return CUDNN_TENSOR_OP_MATH;
@@ -147,7 +145,7 @@ int bench_convolution_descriptor(struct bench_context *context, const struct dlt
         status = bench_cudnn(cudnnSetConvolutionGroupCount(*descriptor, (int)s->groups), "groups",
                              error);
     if (status == BENCH_OK)
-        status = bench_cudnn(cudnnSetConvolutionMathType(*descriptor, math_of(record)),
+        status = bench_cudnn(cudnnSetConvolutionMathType(*descriptor, bench_cudnn_math(record)),
                              "the arithmetic", error);
     return status;
 }

@@ -13,7 +13,7 @@ struct binding {
     float number;
 };
 
-/* The pointers of one copy; made when it is first run, and again where the workspace has moved. */
+/* The pointers of one copy. */
 struct pack {
     cudnnBackendDescriptor_t descriptor;
     char *workspace;
@@ -365,6 +365,16 @@ static int make_pack(struct bench_graph *graph, int copy, struct pack *pack)
     return graph->status;
 }
 
+/* Of all copies at once, when the first is run or the workspace has moved, so that no measurement
+ * pays for the others'. */
+static int make_packs(struct bench_graph *graph)
+{
+    for (int copy = 0; copy < graph->packs; copy++)
+        if (make_pack(graph, copy, &graph->pack[copy]))
+            return graph->status;
+    return BENCH_OK;
+}
+
 static int run_graph(struct bench_context *context, const void *what, int copy,
                      struct dlt_error *error)
 {
@@ -372,8 +382,7 @@ static int run_graph(struct bench_context *context, const void *what, int copy,
     struct pack *pack = &graph->pack[copy % graph->packs];
 
     graph->error = error;
-    if ((!pack->descriptor || pack->workspace != context->workspace) &&
-        make_pack(graph, copy, pack))
+    if ((!pack->descriptor || pack->workspace != context->workspace) && make_packs(graph))
         return graph->status;
     return bench_cudnn(cudnnBackendExecute(context->cudnn, graph->plan, pack->descriptor),
                        "a graph", error);

@@ -43,6 +43,7 @@ struct bench_nvml {
     void *object;
     nvml_device device;
     int (*shutdown)(void);
+    int (*driver)(char *, unsigned);
     int (*clock)(nvml_device, int, unsigned *);
     int (*most_clock)(nvml_device, int, unsigned *);
     int (*temperature)(nvml_device, int, unsigned *);
@@ -62,6 +63,7 @@ static void find_functions(struct bench_nvml *nvml)
         void **place;
     } functions[] = {
         {"nvmlShutdown", (void **)&nvml->shutdown},
+        {"nvmlSystemGetDriverVersion", (void **)&nvml->driver},
         {"nvmlDeviceGetClockInfo", (void **)&nvml->clock},
         {"nvmlDeviceGetMaxClockInfo", (void **)&nvml->most_clock},
         {"nvmlDeviceGetTemperature", (void **)&nvml->temperature},
@@ -175,10 +177,12 @@ void bench_nvml_state(struct bench_nvml *nvml, char *text, size_t size)
     unsigned now, pending;
     unsigned long long bits;
     int processes, clients;
+    char driver[80]; /* NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE */
 
-    *text = '\0';
     if (!nvml)
         return;
+    if (nvml->driver && nvml->driver(driver, sizeof driver) == NVML_SUCCESS)
+        append(text, size, "driver %s", driver);
     if (nvml->ecc && nvml->ecc(nvml->device, &now, &pending) == NVML_SUCCESS)
         append(text, size, "ECC %s", now ? "on" : "off");
     if (nvml->mig && nvml->mig(nvml->device, &now, &pending) == NVML_SUCCESS)

@@ -26,6 +26,11 @@ static void destroy_cell(void *object)
     (void)cudnnDestroyRNNDescriptor(object);
 }
 
+static void destroy_dropout(void *object)
+{
+    (void)cudnnDestroyDropoutDescriptor(object);
+}
+
 static void destroy_data(void *object)
 {
     (void)cudnnDestroyRNNDataDescriptor(object);
@@ -58,31 +63,41 @@ static cudnnRNNMode_t mode_of(const struct dlt_record *record)
     }
 }
 
-static cudnnMathType_t math_of(const struct dlt_record *record)
+/* Without any, which takes no memory for random states. */
+static int describe_dropout(struct bench_layer *layer, cudnnDropoutDescriptor_t *dropout,
+                            struct dlt_error *error)
 {
-    if (record->dtype != DLT_FLOAT32)
-        return CUDNN_TENSOR_OP_MATH;
-    return record->math == DLT_IEEE ? CUDNN_FMA_MATH : CUDNN_DEFAULT_MATH;
+    int status = bench_cudnn(cudnnCreateDropoutDescriptor(dropout), "a cell's dropout", error);
+
+    if (status)
+        return status;
+    if (bench_own(&layer->context->owned, *dropout, destroy_dropout, error))
+        return BENCH_NO_MEMORY;
+    return bench_cudnn(cudnnSetDropoutDescriptor(*dropout, layer->context->cudnn, 0, NULL, 0, 0),
+                       "a cell's dropout", error);
 }
 
 static int describe_cell(struct bench_layer *layer, struct recurrent *r, struct dlt_error *error)
 {
     const struct dlt_recurrent *n = &layer->record.u.recurrent;
-    int status = bench_cudnn(cudnnCreateRNNDescriptor(&r->cell), "a cell's descriptor", error);
+    cudnnDropoutDescriptor_t dropout;
+    int status = describe_dropout(layer, &dropout, error);
 
+    if (status == BENCH_OK)
+        status = bench_cudnn(cudnnCreateRNNDescriptor(&r->cell), "a cell's descriptor", error);
     if (status)
         return status;
     if (bench_own(&layer->context->owned, r->cell, destroy_cell, error))
         return BENCH_NO_MEMORY;
-    return bench_cudnn(
-        cudnnSetRNNDescriptor_v8(r->cell, CUDNN_RNN_ALGO_STANDARD, mode_of(&layer->record),
-                                 n->bias ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_NO_BIAS,
-                                 n->bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
-                                 CUDNN_LINEAR_INPUT, bench_cudnn_type(layer->type),
-                                 CUDNN_DATA_FLOAT, math_of(&layer->record), (int32_t)n->in_features,
-                                 (int32_t)n->hidden_size, (int32_t)n->out_features,
-                                 (int32_t)n->num_layers, NULL, CUDNN_RNN_PADDED_IO_ENABLED),
-        "a cell's descriptor", error);
+    return bench_cudnn(cudnnSetRNNDescriptor_v8(
+                           r->cell, CUDNN_RNN_ALGO_STANDARD, mode_of(&layer->record),
+                           n->bias ? CUDNN_RNN_DOUBLE_BIAS : CUDNN_RNN_NO_BIAS,
+                           n->bidirectional ? CUDNN_BIDIRECTIONAL : CUDNN_UNIDIRECTIONAL,
+                           CUDNN_LINEAR_INPUT, bench_cudnn_type(layer->type), CUDNN_DATA_FLOAT,
+                           bench_cudnn_math(&layer->record), (int32_t)n->in_features,
+                           (int32_t)n->hidden_size, (int32_t)n->out_features,
+                           (int32_t)n->num_layers, dropout, CUDNN_RNN_PADDED_IO_ENABLED),
+                       "a cell's descriptor", error);
 }
 
 /* [length, batch, width], all sequences equally long. */

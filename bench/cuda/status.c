@@ -6,11 +6,8 @@ int bench_cuda(cudaError_t status, const char *what, struct dlt_error *error)
     if (status == cudaSuccess)
         return BENCH_OK;
     dlt_fail(error, "CUDA: %s: %s", what, cudaGetErrorString(status));
-    if (status == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError(); /* the runtime would report it again with the next launch */
-        return BENCH_NO_MEMORY;
-    }
-    return BENCH_FAILED;
+    (void)cudaGetLastError(); /* whoever asks for it next would take it for an error of his own */
+    return status == cudaErrorMemoryAllocation ? BENCH_NO_MEMORY : BENCH_FAILED;
 }
 
 /* CUDNN_STATUS_NOT_SUPPORTED has a block of finer codes behind it, 3000 to 3999. */

@@ -19,6 +19,14 @@ cudnnStatus_t cudnnDestroy(cudnnHandle_t handle)
     return CUDNN_STATUS_SUCCESS;
 }
 
+cudnnStatus_t cudnnSetDropoutDescriptor(cudnnDropoutDescriptor_t descriptor, cudnnHandle_t handle,
+                                        float share, void *states, size_t size,
+                                        unsigned long long seed)
+{
+    (void)descriptor, (void)handle, (void)states, (void)size, (void)seed;
+    return share == 0 ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+}
+
 cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 {
     (void)handle, (void)stream;
@@ -29,11 +37,21 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t handle, cudaStream_t stream)
 struct tensor {
     cudnnDataType_t type;
     int rank, dim[5], stride[5];
+    bool tf32; /* how tensor cores take its elements */
 };
+
+static double element(const struct tensor *t, const void *data, int64_t i)
+{
+    double value = get(data, t->type, i);
+    unsigned bits = bench_bits_of((float)value);
+
+    return t->tf32 ? (double)bench_float_of((bits + 0xfffu + ((bits >> 13) & 1u)) & ~0x1fffu)
+                   : value;
+}
 
 static struct tensor tensor_of(cudnnTensorDescriptor_t descriptor)
 {
-    struct tensor t;
+    struct tensor t = {.rank = 0};
 
     if (cudnnGetTensorNdDescriptor(descriptor, 5, &t.type, &t.rank, t.dim, t.stride))
         abort();
@@ -43,7 +61,7 @@ static struct tensor tensor_of(cudnnTensorDescriptor_t descriptor)
 static struct tensor filter_of(cudnnFilterDescriptor_t descriptor)
 {
     cudnnTensorFormat_t format;
-    struct tensor t;
+    struct tensor t = {.rank = 0};
     int step = 1;
 
     if (cudnnGetFilterNdDescriptor(descriptor, 5, &t.type, &format, &t.rank, t.dim))
@@ -142,11 +160,11 @@ static void convolve(int out, const struct tensor *x, void *x_data, const struct
                     wi = spot(w, k, c, tap);
                     yi = spot(y, n, k, to);
                     if (out == FORWARD)
-                        sum[yi] += get(x_data, x->type, xi) * get(w_data, w->type, wi);
+                        sum[yi] += element(x, x_data, xi) * element(w, w_data, wi);
                     else if (out == DATA)
-                        sum[xi] += get(y_data, y->type, yi) * get(w_data, w->type, wi);
+                        sum[xi] += element(y, y_data, yi) * element(w, w_data, wi);
                     else
-                        sum[wi] += get(y_data, y->type, yi) * get(x_data, x->type, xi);
+                        sum[wi] += element(y, y_data, yi) * element(x, x_data, xi);
                 }
             }
         }
@@ -164,11 +182,15 @@ static cudnnStatus_t checked(int out, const cudnnTensorDescriptor_t x, const voi
 {
     struct tensor x_tensor = tensor_of(x), y_tensor = tensor_of(y), filter = filter_of(w);
     struct window window = window_of(convolution);
+    cudnnMathType_t math;
     int dim[5];
 
     if (cudnnGetConvolutionNdForwardOutputDim(convolution, x, w, y_tensor.rank, dim) ||
-        memcmp(dim, y_tensor.dim, sizeof *dim * (size_t)y_tensor.rank) != 0)
+        memcmp(dim, y_tensor.dim, sizeof *dim * (size_t)y_tensor.rank) != 0 ||
+        cudnnGetConvolutionMathType(convolution, &math))
         return CUDNN_STATUS_BAD_PARAM;
+    x_tensor.tf32 = y_tensor.tf32 = filter.tf32 =
+        x_tensor.type == CUDNN_DATA_FLOAT && math != CUDNN_FMA_MATH;
     convolve(out, &x_tensor, (void *)x_data, &filter, (void *)w_data, &window, &y_tensor,
              (void *)y_data);
     return CUDNN_STATUS_SUCCESS;
@@ -210,25 +232,29 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
     return checked(FILTER, x, x_data, w, w_data, convolution, y, y_data);
 }
 
-/* One algorithm for each, that takes some workspace. */
+/* Two algorithms for each: the first turns out to have no workspace that works, the second takes
+ * some. Both are named with tensor cores' arithmetic. */
 #define ALGORITHM(get, size, perf, algo_type, first_type, second_type, third_type)                 \
     cudnnStatus_t get(cudnnHandle_t handle, const first_type first, const second_type second,      \
                       const cudnnConvolutionDescriptor_t convolution, const third_type third,      \
                       const int wanted, int *count, perf *result)                                  \
     {                                                                                              \
-        (void)handle, (void)first, (void)second, (void)third, (void)wanted;                        \
-        memset(result, 0, sizeof *result);                                                         \
-        result->memory = 512;                                                                      \
-        *count = 1;                                                                                \
-        return cudnnGetConvolutionMathType(convolution, &result->mathType);                        \
+        (void)handle, (void)first, (void)second, (void)convolution, (void)third;                   \
+        memset(result, 0, 2 * sizeof *result);                                                     \
+        for (*count = 0; *count < 2 && *count < wanted; (*count)++) {                              \
+            result[*count].algo = (algo_type)(1 - *count);                                         \
+            result[*count].memory = 512;                                                           \
+            result[*count].mathType = CUDNN_DEFAULT_MATH;                                          \
+        }                                                                                          \
+        return CUDNN_STATUS_SUCCESS;                                                               \
     }                                                                                              \
     cudnnStatus_t size(cudnnHandle_t handle, const first_type first, const second_type second,     \
                        const cudnnConvolutionDescriptor_t convolution, const third_type third,     \
                        algo_type algo, size_t *bytes)                                              \
     {                                                                                              \
-        (void)handle, (void)first, (void)second, (void)convolution, (void)third, (void)algo;       \
+        (void)handle, (void)first, (void)second, (void)convolution, (void)third;                   \
         *bytes = 512;                                                                              \
-        return CUDNN_STATUS_SUCCESS;                                                               \
+        return algo ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;                           \
     }
 
 ALGORITHM(cudnnGetConvolutionForwardAlgorithm_v7, cudnnGetConvolutionForwardWorkspaceSize,

@@ -98,11 +98,11 @@ __device__ inline void operands_at(const bench_broadcast_arguments &p, long long
     *at_a = *at_b = 0;
 #pragma unroll 1
     for (int d = p.rank - 1; d >= 0; d--) {
-        long long place = i % p.dim[d];
+        long long place = d > 0 ? i % p.dim[d] : i;
 
         *at_a += place * p.stride_a[d];
         *at_b += place * p.stride_b[d];
-        i /= p.dim[d];
+        i = d > 0 ? i / p.dim[d] : 0;
     }
 }
 

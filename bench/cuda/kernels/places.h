@@ -52,7 +52,7 @@ __device__ inline long long mapped_at(const bench_map_arguments &p, long long i)
 
 #pragma unroll 1
     for (int d = p.rank - 1; d >= 0; d--) {
-        long long place = i % p.dim[d];
+        long long place = d > 0 ? i % p.dim[d] : i;
 
         if (p.table[d]) {
             if (p.table[d][place] < 0)
@@ -61,7 +61,7 @@ __device__ inline long long mapped_at(const bench_map_arguments &p, long long i)
         } else {
             at += place * p.stride[d];
         }
-        i /= p.dim[d];
+        i = d > 0 ? i / p.dim[d] : 0;
     }
     return at;
 }
@@ -113,12 +113,13 @@ __device__ inline long long strided(const long long *dim, const long long *strid
 {
     long long at = 0;
 
+    /* The outermost is what is left: a line is walked without divisions. */
 #pragma unroll 1
-    for (int d = rank - 1; d >= 0; d--) {
+    for (int d = rank - 1; d > 0; d--) {
         at += i % dim[d] * stride[d];
         i /= dim[d];
     }
-    return at;
+    return rank > 0 ? at + i * stride[0] : at;
 }
 
 /* A block for each output. */

@@ -4,6 +4,7 @@
  * The driver's management library for the device on the host: libnvidia-ml.so.1 beside its driver.
  * $HOST_NVML_THROTTLE: the reasons for which the clocks are held; $HOST_NVML_PROCESSES: how many.
  */
+#include <stdio.h>
 #include <stdlib.h>
 
 typedef void *nvml_device;
@@ -11,6 +12,7 @@ enum { SUCCESS = 0, NOT_SUPPORTED = 3, INSUFFICIENT_SIZE = 7 };
 
 int nvmlInit_v2(void);
 int nvmlShutdown(void);
+int nvmlSystemGetDriverVersion(char *version, unsigned size);
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, nvml_device *device);
 int nvmlDeviceGetClockInfo(nvml_device device, int clock, unsigned *mhz);
 int nvmlDeviceGetMaxClockInfo(nvml_device device, int clock, unsigned *mhz);
@@ -36,6 +38,11 @@ int nvmlInit_v2(void)
 int nvmlShutdown(void)
 {
     return SUCCESS;
+}
+
+int nvmlSystemGetDriverVersion(char *version, unsigned size)
+{
+    return snprintf(version, size, "580.95.05") < (int)size ? SUCCESS : INSUFFICIENT_SIZE;
 }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bus, nvml_device *device)
