@@ -239,6 +239,18 @@ int bench_session_open(const struct bench_session_options *options, struct bench
     return 0;
 }
 
+bool bench_session_answers(const struct bench_session *session)
+{
+    const struct dlbench_backend *backend = session->backend;
+    const struct bench_shape one = {1, {1}};
+    struct bench_tensor *tensor;
+    double seconds;
+
+    return backend->tensor_create(session->context, &one, &tensor, NULL) != BENCH_FAILED &&
+           backend->mark(session->context, 0, NULL) == 0 &&
+           backend->between(session->context, 0, 0, &seconds, NULL) == 0;
+}
+
 void bench_session_close(struct bench_session *session)
 {
     if (session->context)

@@ -43,6 +43,10 @@ int bench_session_open(const struct bench_session_options *options, struct bench
                        struct dlt_error *error);
 void bench_session_close(struct bench_session *session);
 
+/* Whether the device still does what it is told: after some errors of a kernel no later call of the
+ * same process succeeds. For after a failure; waits for the queue, and moves mark 0. */
+bool bench_session_answers(const struct bench_session *session);
+
 /* ", 2 threads" for a screen's first line; "" on a device of its own. */
 const char *bench_threads_text(int threads, char buffer[32]);
 

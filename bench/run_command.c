@@ -279,6 +279,9 @@ static int measure(struct request *request, struct bench_runner *runner, double 
                               "%zu for time, %zu without an implementation, and %zu failed",
                               (unsigned long long)runner->done, runner->no_memory, runner->slow,
                               runner->unsupported, runner->failed);
+    if (status == 0 && runner->lost)
+        return dlt_fail(error, "ended, as the device no longer answers this process; --resume with "
+                               "another --seed goes on");
     return status;
 }
 

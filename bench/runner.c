@@ -15,7 +15,7 @@ static bool stops(const struct bench_runner *runner)
 {
     bool enough = bench_output_count(runner->output) > 0 || runner->late >= LATE_SAMPLES;
 
-    return bench_signals_seen() || (enough && bench_now() >= runner->deadline_s);
+    return bench_signals_seen() || runner->lost || (enough && bench_now() >= runner->deadline_s);
 }
 
 /* MHz of the CPU now; the device's where the system does not say. */
@@ -86,6 +86,7 @@ static void add_circumstances(const struct bench_runner *runner, const struct be
 static void note_failure(struct bench_runner *runner, const struct dlt_error *error)
 {
     runner->failed++;
+    runner->lost = !bench_session_answers(runner->session);
     dlt_text_copy(runner->failure, sizeof runner->failure, error->text);
 }
 

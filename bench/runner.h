@@ -28,6 +28,7 @@ struct bench_runner {
     uint64_t done;                               /* samples, those of an earlier run included */
     int late;                                    /* samples that were begun after the deadline */
     size_t no_memory, unsupported, slow, failed; /* samples or passes that gave no row */
+    bool lost;                                   /* the device: the run ended there */
     char failure[768];                           /* the last failed one's sentence */
 };
 

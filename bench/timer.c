@@ -59,7 +59,8 @@ static int batch(const struct dlbench_backend *backend, struct bench_context *co
 }
 
 /* Runs batches until two in a row agree. The first iteration is run by itself: it loads code and
- * tables, and tells how many iterations a batch needs. */
+ * tables, and tells how many iterations a batch needs; whether they take too long the next one
+ * tells, as a library may compile for seconds first. */
 static int warm_up(const struct dlbench_backend *backend, struct bench_context *context,
                    struct bench_layer *layer, enum dlt_pass pass,
                    const struct bench_timer_settings *settings, double *iteration_s,
@@ -67,7 +68,8 @@ static int warm_up(const struct dlbench_backend *backend, struct bench_context *
 {
     double before, now, spent;
 
-    if (batch(backend, context, layer, pass, 1, &before, error))
+    if (batch(backend, context, layer, pass, 1, &before, error) ||
+        (before > settings->limit_s && batch(backend, context, layer, pass, 1, &before, error)))
         return -1;
     *iteration_s = before;
     if (before > settings->limit_s)

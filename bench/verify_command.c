@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "command.h"
 #include "load.h"
 #include "sampler.h"
@@ -192,6 +193,7 @@ enum { TYPES = sizeof types / sizeof *types };
 
 struct tally {
     int checked[TYPES], wrong, missing;
+    bool lost; /* the device: what is left is not tried */
     double worst[TYPES];
 };
 
@@ -216,6 +218,7 @@ static void check_type(const struct bench_session *session, const struct dlt_rec
 
     if (status != BENCH_OK) {
         print_one(record, type, shown, "-", "-", error.text);
+        tally->lost = status == BENCH_FAILED && !bench_session_answers(session);
         *(status == BENCH_UNSUPPORTED ? &tally->missing : &tally->wrong) += 1;
         return;
     }
@@ -238,7 +241,7 @@ static void check_one(const struct bench_session *session, const struct dlt_reco
 
         typed.dtype = types[i].dtype;
         typed.math = types[i].math;
-        if (session->backend->supports(session->context, &typed))
+        if (!tally->lost && session->backend->supports(session->context, &typed))
             check_type(session, &typed, &types[i], shown, tally);
     }
 }
@@ -372,5 +375,11 @@ int dlbench_verify(int argc, char **argv)
         check_optimizers(&session, &tally);
     print_tally(&tally);
     bench_session_close(&session);
+    if (tally.lost) {
+        dlt_fail(&error,
+                 "ended, as the device no longer answers this process; --ops checks what is "
+                 "left");
+        return bench_fail("verify", &error);
+    }
     return tally.wrong ? BENCH_EXIT_FAILED : BENCH_DONE;
 }

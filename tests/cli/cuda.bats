@@ -57,6 +57,27 @@ driver() {
         grep -Eq "^# $type: [1-9][0-9]{2} compared" <<<"$output"
     done
     grep -Eq '^# [1-9][0-9]{3} results compared, 0 wrong' <<<"$output"
+    # gpu-check goes through all of them, in parts.
+    for op in $(awk '/^  / { print $1 }' <<<"$output" | sort -u); do
+        sed -n '/^verify()/,/^}/p' "$BATS_TEST_DIRNAME/../../scripts/gpu-check" | grep -Eq "[ ,]$op([, ;]|\$)"
+    done
+}
+
+@test "a process that has lost the device says so, keeps its rows, and another one goes on" {
+    [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
+    options=(run --backend cuda13 --ops max_pool1d --samples 40 --quiet --output lost.jsonl)
+    HOST_LAUNCHES=2000 run --separate-stderr "$host/dlbench" "${options[@]}"
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"ended, as the device no longer answers this process; --resume with another --seed goes on" ]]
+    rows=$(grep -c '"op"' lost.jsonl)
+    [ "$rows" -ge 1 ]
+    "$host/dlbench" "${options[@]}" --resume --seed 2 --samples 2
+    [ "$(grep -c '"op"' lost.jsonl)" -gt "$rows" ]
+    HOST_LAUNCHES=100 run --separate-stderr "$host/dlbench" verify --backend cuda13 --ops softmax,max_pool2d
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"ended, as the device no longer answers this process; --ops checks what is left" ]]
+    # What broke it is the last line before the sums.
+    [ "$(grep -c 'an error' <<<"$output")" -eq 1 ]
 }
 
 @test "cuDNN has engines for attention in one piece on an H100, and what they are asked is attention" {
@@ -74,15 +95,16 @@ driver() {
     export LD_LIBRARY_PATH="$host/driver"
     options=(run --backend cuda13 --ops max_pool1d --samples 1 --quiet --output)
     "$host/dlbench" "${options[@]}" alone.jsonl
-    [[ "$(head -n 1 alone.jsonl)" == *'; ECC on, 1 process"'* ]]
+    [[ "$(head -n 1 alone.jsonl)" == *', driver 580.95.05, ECC on, 1 process"'* ]]
+    [[ "$(head -n 1 alone.jsonl)" == *'; cublasLt '[0-9]*', driver '* ]]
     [[ "$(tail -n 1 alone.jsonl)" == *'"clock_mhz":1234,"temperature_c":61,"power_w":345.6'* ]]
     HOST_NVML_PROCESSES=2 "$host/dlbench" "${options[@]}" shared.jsonl
-    [[ "$(head -n 1 shared.jsonl)" == *'; ECC on, 2 processes"'* ]]
+    [[ "$(head -n 1 shared.jsonl)" == *', ECC on, 2 processes"'* ]]
     HOST_NVML_THROTTLE=0x40 "$host/dlbench" "${options[@]}" hot.jsonl
     [[ "$(head -n 1 hot.jsonl)" == *', clocks held by thermal (hardware)"'* ]]
     # The power cap holds every busy device's clocks.
     HOST_NVML_THROTTLE=0x4 "$host/dlbench" "${options[@]}" capped.jsonl
-    [[ "$(head -n 1 capped.jsonl)" == *'; ECC on, 1 process"'* ]]
+    [[ "$(head -n 1 capped.jsonl)" == *', driver 580.95.05, ECC on, 1 process"'* ]]
     for file in shared hot; do
         [ "$(grep -c '"op"' $file.jsonl)" -eq "$(grep -c '"disturbed":true' $file.jsonl)" ]
     done

@@ -16,6 +16,16 @@
 
 void host_launch(void *kernel, const unsigned grid[3], unsigned block, const void *argument);
 
+/* $HOST_LAUNCHES: kernels that are run before one breaks the process's context, for good. */
+static bool is_lost(int launched)
+{
+    static long launches;
+    const char *most = getenv("HOST_LAUNCHES");
+
+    launches += launched;
+    return most && launches > strtol(most, NULL, 10);
+}
+
 const char *cudaGetErrorString(cudaError_t error)
 {
     return error == cudaSuccess ? "no error" : "an error";
@@ -101,7 +111,7 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     (void)stream;
-    return cudaSuccess;
+    return is_lost(0) ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -131,7 +141,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     (void)event;
-    return cudaSuccess;
+    return is_lost(0) ? cudaErrorIllegalAddress : cudaSuccess;
 }
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
@@ -217,6 +227,8 @@ cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **a
     if (grid.x < 1 || grid.y < 1 || grid.z < 1 || grid.y > 65535 || grid.z > 65535 || block.x < 1 ||
         block.x > 256)
         return cudaErrorInvalidConfiguration;
+    if (is_lost(1))
+        return cudaErrorIllegalAddress;
     host_launch((void *)kernel, size, block.x, arguments[0]);
     return cudaSuccess;
 }

@@ -123,15 +123,31 @@ static double half_a_second(int64_t iteration)
     return 0.5;
 }
 
-static void what_takes_too_long_is_run_once(void **state)
+static void what_takes_too_long_is_run_twice(void **state)
 {
     struct bench_times times;
     int64_t done;
 
     (void)state;
     assert_int_equal(measure(half_a_second, &times, &done), 1);
-    assert_int_equal(done, 1);
+    assert_int_equal(done, 2);
     assert_near(times.median_s, 0.5, 1e-12);
+}
+
+static double compiled_first(int64_t iteration)
+{
+    return iteration == 0 ? 2 : 1e-4;
+}
+
+static void what_its_first_run_compiles_for_long_is_measured(void **state)
+{
+    struct bench_times times;
+    int64_t done;
+
+    (void)state;
+    assert_int_equal(measure(compiled_first, &times, &done), 0);
+    assert_near(times.median_s, 1e-4, 1e-12);
+    assert_near(times.max_s, 1e-4, 1e-12);
 }
 
 /* Every second millisecond costs threefold, for ever. */
@@ -238,7 +254,8 @@ int main(void)
         cmocka_unit_test(the_median_of_an_even_number_is_between_the_middle_two),
         cmocka_unit_test(iterations_fill_a_repeat),
         cmocka_unit_test(the_warm_up_is_not_measured),
-        cmocka_unit_test(what_takes_too_long_is_run_once),
+        cmocka_unit_test(what_takes_too_long_is_run_twice),
+        cmocka_unit_test(what_its_first_run_compiles_for_long_is_measured),
         cmocka_unit_test(an_unsteady_machine_is_measured_again_and_marked),
         cmocka_unit_test(one_hiccup_does_not_mark_a_measurement),
         cmocka_unit_test(slurms_cpus_per_task_is_a_positive_number),
