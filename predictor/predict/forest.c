@@ -29,6 +29,8 @@ int32_t dlt_forest_run(const struct dlt_forest_node *node, size_t trees, size_t 
 bool dlt_forest_is_sound(const struct dlt_forest_node *node, size_t trees, size_t stride,
                          size_t inputs)
 {
+    if (trees > 0 && stride == 0)
+        return false; /* without a node there is no leaf */
     for (size_t t = 0; t < trees; t++, node += stride)
         for (size_t i = 0; i < stride; i++)
             if (node[i].feature != DLT_FOREST_LEAF &&

@@ -321,6 +321,8 @@ static void forged_trees_are_recognised(void **state)
     tree[0].next = 1;
     tree[0].feature = 1;
     assert_false(dlt_forest_is_sound(tree, 1, 3, 1));
+    assert_false(dlt_forest_is_sound(tree, 1, 0, 1)); /* a tree of no node */
+    assert_true(dlt_forest_is_sound(tree, 0, 0, 1));
 }
 
 /* The first outputs of xoshiro256** from the state 1, 2, 3, 4, as its authors' code gives them. */
