@@ -15,22 +15,27 @@
 enum way { FORWARD, DATA, FILTER, WAYS };
 enum { MOST_ALGORITHMS = 8 };
 
-struct convolution {
-    enum way way;
-    cudnnTensorDescriptor_t wide, narrow;
-    cudnnFilterDescriptor_t filter;
-    cudnnConvolutionDescriptor_t convolution;
-    const struct bench_buffer *wide_data, *narrow_data, *filter_data;
-    int algorithm;
-    size_t workspace;
-};
-
 /* What the three kinds of algorithm structures have in common. */
 struct candidate {
     int algorithm;
     cudnnStatus_t status;
     size_t memory;
     cudnnMathType_t math;
+};
+
+struct convolution {
+    struct bench_layer *layer;
+    enum dlt_pass pass;
+    enum way way;
+    cudnnTensorDescriptor_t wide, narrow;
+    cudnnFilterDescriptor_t filter;
+    cudnnConvolutionDescriptor_t convolution;
+    const struct bench_buffer *wide_data, *narrow_data, *filter_data;
+    struct candidate candidate[MOST_ALGORITHMS]; /* the best first */
+    int candidates, next;                        /* next: after the one in use */
+    int algorithm;
+    size_t workspace;
+    bool works; /* has been run */
 };
 
 static bool is_transposed(const struct dlt_record *record)
@@ -46,18 +51,18 @@ static bool is_padded(const struct bench_layer *layer)
 }
 
 #define LIST(kind, perf, get, measure, first, second, result)                                      \
-    static int list_##kind(struct bench_context *context, const struct convolution *c,             \
-                           struct candidate *list, int *count, struct dlt_error *error)            \
+    static int list_##kind(struct bench_context *context, struct convolution *c,                   \
+                           struct dlt_error *error)                                                \
     {                                                                                              \
         perf found[MOST_ALGORITHMS];                                                               \
         int status = bench_cudnn(                                                                  \
             (context->find ? measure : get)(context->cudnn, c->first, c->second, c->convolution,   \
-                                            c->result, MOST_ALGORITHMS, count, found),             \
+                                            c->result, MOST_ALGORITHMS, &c->candidates, found),    \
             "choosing an algorithm", error);                                                       \
                                                                                                    \
-        for (int i = 0; status == BENCH_OK && i < *count; i++)                                     \
-            list[i] = (struct candidate){(int)found[i].algo, found[i].status, found[i].memory,     \
-                                         found[i].mathType};                                       \
+        for (int i = 0; status == BENCH_OK && i < c->candidates; i++)                              \
+            c->candidate[i] = (struct candidate){(int)found[i].algo, found[i].status,              \
+                                                 found[i].memory, found[i].mathType};              \
         return status;                                                                             \
     }
 
@@ -108,11 +113,10 @@ static const char *algorithm_name(enum way way, int algorithm)
 
 /* Gets ready to run a candidate; BENCH_UNSUPPORTED: not in the record's arithmetic, or not within
  * the cap on workspace. */
-static int take(struct bench_layer *layer, struct convolution *c, const struct candidate *candidate,
-                struct dlt_error *error)
+static int take(struct convolution *c, const struct candidate *candidate, struct dlt_error *error)
 {
-    struct bench_context *context = layer->context;
-    cudnnMathType_t own = bench_cudnn_math(&layer->record);
+    struct bench_context *context = c->layer->context;
+    cudnnMathType_t own = bench_cudnn_math(&c->layer->record);
     int status;
 
     c->algorithm = candidate->algorithm;
@@ -127,25 +131,20 @@ static int take(struct bench_layer *layer, struct convolution *c, const struct c
     return status ? status : bench_workspace(context, c->workspace, error);
 }
 
-/* The first that works within the cap on its workspace, as frameworks choose. */
-static int choose(struct bench_layer *layer, enum dlt_pass pass, struct convolution *c,
-                  struct dlt_error *error)
+/* The next candidate that works within the cap on its workspace, as frameworks choose. */
+static int choose_next(struct convolution *c, struct dlt_error *error)
 {
-    static int (*const lists[WAYS])(struct bench_context *, const struct convolution *,
-                                    struct candidate *, int *,
-                                    struct dlt_error *) = {list_forward, list_data, list_filter};
-    struct bench_context *context = layer->context;
-    struct bench_choice *choice = &layer->program[pass].choice;
-    struct candidate list[MOST_ALGORITHMS];
-    int count = 0, status = lists[c->way](context, c, list, &count, error);
+    struct bench_context *context = c->layer->context;
+    struct bench_choice *choice = &c->layer->program[c->pass].choice;
 
-    if (status)
-        return status;
-    for (int i = 0; i < count; i++) {
-        if (list[i].status != CUDNN_STATUS_SUCCESS ||
-            (double)list[i].memory > context->workspace_cap)
+    while (c->next < c->candidates) {
+        const struct candidate *candidate = &c->candidate[c->next++];
+        int status;
+
+        if (candidate->status != CUDNN_STATUS_SUCCESS ||
+            (double)candidate->memory > context->workspace_cap)
             continue;
-        status = take(layer, c, &list[i], error);
+        status = take(c, candidate, error);
         if (status == BENCH_UNSUPPORTED)
             continue;
         snprintf(choice->algorithm, sizeof choice->algorithm, "%s%s",
@@ -159,11 +158,19 @@ static int choose(struct bench_layer *layer, enum dlt_pass pass, struct convolut
     return BENCH_UNSUPPORTED;
 }
 
-static int run_convolution(struct bench_context *context, const void *what, int copy,
-                           struct dlt_error *error)
+static int choose(struct convolution *c, struct dlt_error *error)
+{
+    static int (*const lists[WAYS])(struct bench_context *, struct convolution *,
+                                    struct dlt_error *) = {list_forward, list_data, list_filter};
+    int status = lists[c->way](c->layer->context, c, error);
+
+    return status ? status : choose_next(c, error);
+}
+
+static int call(struct bench_context *context, const struct convolution *c, int copy,
+                struct dlt_error *error)
 {
     static const float one = 1, zero = 0;
-    const struct convolution *c = what;
     void *wide = bench_buffer_data(c->wide_data, copy);
     void *narrow = bench_buffer_data(c->narrow_data, copy);
     void *filter = bench_buffer_data(c->filter_data, copy);
@@ -191,6 +198,24 @@ static int run_convolution(struct bench_context *context, const void *what, int 
     return bench_cudnn(status, "a convolution", error);
 }
 
+/* What cuDNN names may turn out not to run: then the next one does, from the first run on. */
+static int run_convolution(struct bench_context *context, const void *what, int copy,
+                           struct dlt_error *error)
+{
+    struct convolution *c = (struct convolution *)what;
+    int status = call(context, c, copy, error);
+
+    while (status && !c->works) {
+        struct dlt_error none;
+
+        if (choose_next(c, &none))
+            break;
+        status = call(context, c, copy, error);
+    }
+    c->works = c->works || status == BENCH_OK;
+    return status;
+}
+
 /* Adds one of the three kinds for the pass, with the arrays on the layer's sides. */
 static int add(struct bench_layer *layer, enum dlt_pass pass, enum way way,
                const struct bench_buffer *input, const struct bench_buffer *output,
@@ -208,6 +233,8 @@ static int add(struct bench_layer *layer, enum dlt_pass pass, enum way way,
     bench_role_shape(&layer->record, BENCH_OUTPUT, 0, &out);
     if (is_padded(layer))
         bench_pad_shape(&layer->record, &in);
+    c->layer = layer;
+    c->pass = pass;
     c->way = way;
     c->wide_data = transposed ? output : input;
     c->narrow_data = transposed ? input : output;
@@ -223,7 +250,7 @@ static int add(struct bench_layer *layer, enum dlt_pass pass, enum way way,
     if (status == BENCH_OK)
         status = bench_convolution_descriptor(context, &layer->record, &c->convolution, error);
     if (status == BENCH_OK)
-        status = choose(layer, pass, c, error);
+        status = choose(c, error);
     return status ? status
                   : bench_add(layer, pass, run_convolution, c, BENCH_USES(input, output, filter),
                               error);

@@ -204,7 +204,9 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t handle, const void *alpha,
                                       const void *beta, const cudnnTensorDescriptor_t y,
                                       void *y_data)
 {
-    (void)handle, (void)alpha, (void)algo, (void)workspace, (void)size, (void)beta;
+    (void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
+    if (algo)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     return checked(FORWARD, x, x_data, w, w_data, convolution, y, y_data);
 }
 
@@ -216,7 +218,9 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t handle, const void *alp
                                            size_t size, const void *beta,
                                            const cudnnTensorDescriptor_t x, void *x_data)
 {
-    (void)handle, (void)alpha, (void)algo, (void)workspace, (void)size, (void)beta;
+    (void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
+    if (algo)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     return checked(DATA, x, x_data, w, w_data, convolution, y, y_data);
 }
 
@@ -228,21 +232,23 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
                                              size_t size, const void *beta,
                                              const cudnnFilterDescriptor_t w, void *w_data)
 {
-    (void)handle, (void)alpha, (void)algo, (void)workspace, (void)size, (void)beta;
+    (void)handle, (void)alpha, (void)workspace, (void)size, (void)beta;
+    if (algo)
+        return CUDNN_STATUS_NOT_SUPPORTED;
     return checked(FILTER, x, x_data, w, w_data, convolution, y, y_data);
 }
 
-/* Two algorithms for each: the first turns out to have no workspace that works, the second takes
- * some. Both are named with tensor cores' arithmetic. */
+/* Three algorithms for each: the first turns out not to run, the second to have no workspace that
+ * works. All are named with tensor cores' arithmetic. */
 #define ALGORITHM(get, size, perf, algo_type, first_type, second_type, third_type)                 \
     cudnnStatus_t get(cudnnHandle_t handle, const first_type first, const second_type second,      \
                       const cudnnConvolutionDescriptor_t convolution, const third_type third,      \
                       const int wanted, int *count, perf *result)                                  \
     {                                                                                              \
         (void)handle, (void)first, (void)second, (void)convolution, (void)third;                   \
-        memset(result, 0, 2 * sizeof *result);                                                     \
-        for (*count = 0; *count < 2 && *count < wanted; (*count)++) {                              \
-            result[*count].algo = (algo_type)(1 - *count);                                         \
+        memset(result, 0, 3 * sizeof *result);                                                     \
+        for (*count = 0; *count < 3 && *count < wanted; (*count)++) {                              \
+            result[*count].algo = (algo_type)(2 - *count);                                         \
             result[*count].memory = 512;                                                           \
             result[*count].mathType = CUDNN_DEFAULT_MATH;                                          \
         }                                                                                          \
@@ -254,7 +260,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t handle, const void *a
     {                                                                                              \
         (void)handle, (void)first, (void)second, (void)convolution, (void)third;                   \
         *bytes = 512;                                                                              \
-        return algo ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;                           \
+        return algo == 1 ? CUDNN_STATUS_NOT_SUPPORTED : CUDNN_STATUS_SUCCESS;                      \
     }
 
 ALGORITHM(cudnnGetConvolutionForwardAlgorithm_v7, cudnnGetConvolutionForwardWorkspaceSize,
