@@ -212,6 +212,7 @@ check_table() { # ACCURACY-FILE
 @test "what others left in the folder is no path and nothing to wait for" {
     mkdir hostile && cp bench/devices bench/cpu1.cpu1-1.* hostile
     sed -i '1s/"device": *{"name": *"/&\\u001b[2J/' hostile/cpu1.cpu1-1.*jsonl
+    printf '{"format":"dltime-measu' >hostile/cpu1.a.jsonl
     mkfifo hostile/cpu1.other.jsonl hostile/cpu1.other.state hostile/p100.p100-1.jsonl
     run -0 --separate-stderr timeout 120 "$site" install --folder hostile --dry-run
     grep -Eq '^cpu1 +[?]\[2J.* 1 node, 0 days old(,|$)' <<<"$output"
