@@ -75,6 +75,11 @@ static struct dlt_onnx_owner *owner_slot(struct dlt_onnx_owner *table, size_t ro
     return &table[at];
 }
 
+uint64_t dlt_onnx_initializer_key(const struct dlt_onnx_tensor *t)
+{
+    return ((uint64_t)t->name + 1) * 0x9e3779b97f4a7c15U | 1;
+}
+
 int dlt_onnx_owner(const struct dlt_onnx_build *b, uint64_t key, int *tensor)
 {
     const struct dlt_onnx_owner *slot;
@@ -238,6 +243,15 @@ int dlt_onnx_add_given(struct dlt_onnx_build *b, enum dlt_onnx_given which,
     if (node >= 0 && which == DLT_ONNX_GIVEN_UNKNOWN && b->unknown++ == 0)
         b->unknown_op = b->node->op;
     return node < 0 ? -1 : dlt_builder_output(b->builder, node, 0);
+}
+
+int dlt_onnx_add_shaped(struct dlt_onnx_build *b, enum dlt_onnx_given which, int x, int rank,
+                        const int64_t *dim)
+{
+    struct dlt_onnx_tensor shape = {.name = -1, .type = DLT_ONNX_FLOAT, .rank = rank};
+
+    memcpy(shape.dim, dim, (size_t)rank * sizeof *dim);
+    return dlt_onnx_add_given(b, which, &shape, &x, 1);
 }
 
 static bool same_shape(const struct dlt_tensor *a, const struct dlt_onnx_tensor *t)

@@ -13,15 +13,6 @@ static int tensor_of(struct dlt_onnx_build *b, size_t k)
     return value ? dlt_onnx_tensor(b, value) : dlt_fail(b->error, "its input %zu is left out", k);
 }
 
-static int given(struct dlt_onnx_build *b, enum dlt_onnx_given which, int x, int rank,
-                 const int64_t *dim)
-{
-    struct dlt_onnx_tensor shape = {.name = -1, .type = DLT_ONNX_FLOAT, .rank = rank};
-
-    memcpy(shape.dim, dim, (size_t)rank * sizeof *dim);
-    return dlt_onnx_add_given(b, which, &shape, &x, 1);
-}
-
 /* batch x length x (heads size) as batch x heads x length x size. */
 static int in_heads(struct dlt_onnx_build *b, int x, int64_t heads)
 {
@@ -36,8 +27,8 @@ static int in_heads(struct dlt_onnx_build *b, int x, int64_t heads)
     apart[1] = dim[2] = t->dim[1];
     apart[2] = dim[1] = heads;
     apart[3] = dim[3] = t->dim[2] / heads;
-    x = given(b, DLT_ONNX_GIVEN_RESHAPE, x, 4, apart);
-    return x < 0 ? -1 : given(b, DLT_ONNX_GIVEN_PERMUTE, x, 4, dim);
+    x = dlt_onnx_add_shaped(b, DLT_ONNX_GIVEN_RESHAPE, x, 4, apart);
+    return x < 0 ? -1 : dlt_onnx_add_shaped(b, DLT_ONNX_GIVEN_PERMUTE, x, 4, dim);
 }
 
 /* Attention over batch x length x width tensors; gives batch x length x width of the values. */
@@ -61,8 +52,8 @@ static int attend(struct dlt_onnx_build *b, const int qkv[3], int64_t heads, int
     apart[2] = t->dim[1];
     apart[3] = t->dim[3];
     dim[2] = apart[2] * apart[3];
-    x = given(b, DLT_ONNX_GIVEN_PERMUTE, x, 4, apart);
-    return x < 0 ? -1 : given(b, DLT_ONNX_GIVEN_RESHAPE, x, 3, dim);
+    x = dlt_onnx_add_shaped(b, DLT_ONNX_GIVEN_PERMUTE, x, 4, apart);
+    return x < 0 ? -1 : dlt_onnx_add_shaped(b, DLT_ONNX_GIVEN_RESHAPE, x, 3, dim);
 }
 
 /* Attention: one product for query, key and value, then attention; no product behind it. */
@@ -91,7 +82,7 @@ static int packed_attention(struct dlt_onnx_build *b)
     }
     for (int i = 0; i < 3; i++) {
         dim[2] = each[i];
-        if ((qkv[i] = given(b, DLT_ONNX_GIVEN_SLICE, x, 3, dim)) < 0)
+        if ((qkv[i] = dlt_onnx_add_shaped(b, DLT_ONNX_GIVEN_SLICE, x, 3, dim)) < 0)
             return -1;
     }
     x = attend(b, qkv, dlt_onnx_integer(b, "num_heads", 1), dlt_onnx_integer(b, "num_heads", 1));

@@ -9,6 +9,8 @@
  *   onnx_add.c     adding nodes of our operators; who holds which parameter
  *   onnx_layer.c   layers with parameters (onnx_product.c, onnx_norm.c); onnx_plain.c: without
  *   onnx_fuse.c, onnx_fused.c   layers that were exported as many nodes: found, and added
+ *   onnx_einsum.c  products that an equation describes
+ *   onnx_pick.c    what picks or places elements by an index
  *   onnx_attention.c  onnxruntime's fusions of attention and embeddings
  *   onnx_walk.c    nodes, functions, branches; onnx_inputs.c: the inputs
  */
@@ -139,9 +141,14 @@ enum dlt_onnx_given {
 };
 int dlt_onnx_add_given(struct dlt_onnx_build *b, enum dlt_onnx_given which,
                        const struct dlt_onnx_tensor *shape, const int *input, size_t inputs);
+/* The same of one real tensor, its shape as a list. */
+int dlt_onnx_add_shaped(struct dlt_onnx_build *b, enum dlt_onnx_given which, int x, int rank,
+                        const int64_t *dim);
 /* Our type of an ONNX one. */
 enum dlt_tensor_type dlt_onnx_our_type(int type);
 
+/* The key of the parameter that an initializer is. */
+uint64_t dlt_onnx_initializer_key(const struct dlt_onnx_tensor *t);
 /* Remembers which node of ours holds a parameter. */
 int dlt_onnx_own(struct dlt_onnx_build *b, uint64_t key, int node, int tensor);
 /* -1: nobody yet. */
@@ -157,6 +164,10 @@ struct dlt_onnx_value dlt_onnx_of(const struct dlt_onnx_tensor *constant, bool l
 double dlt_onnx_element(const struct dlt_onnx_tensor *t, int64_t i);
 void dlt_onnx_set_element(struct dlt_onnx_tensor *t, int64_t i, double real, int64_t integer);
 
+/* The shape of the node's k-th output, for operators that pick or place elements by an index.
+ * false: it is none of those, or what its shape depends on is not known; *shape is as it was. */
+bool dlt_onnx_picked_shape(struct dlt_onnx_build *b, size_t k, struct dlt_onnx_tensor *shape);
+
 /* The k-th input as a tensor; it has to be there. */
 int dlt_onnx_needed(struct dlt_onnx_build *b, size_t k);
 /* The default one, or onnxruntime's. */
@@ -168,6 +179,8 @@ int dlt_onnx_move(struct dlt_onnx_build *b);
 int dlt_onnx_layer_node(struct dlt_onnx_build *b);
 int dlt_onnx_plain_node(struct dlt_onnx_build *b);
 int dlt_onnx_copy_node(struct dlt_onnx_build *b);
+int dlt_onnx_einsum(struct dlt_onnx_build *b);
+int dlt_onnx_pick_node(struct dlt_onnx_build *b);
 int dlt_onnx_attention_node(struct dlt_onnx_build *b);
 int dlt_onnx_fused_node(struct dlt_onnx_build *b, const struct dlt_onnx_fusion *fusion);
 /* Loop and Scan, whose bodies are walked as often as they run: up to DLT_ONNX_TRIPS times. */

@@ -190,6 +190,27 @@ static int copy_tile(struct dlt_onnx_build *b)
     return copy_as(b, DLT_ONNX_GIVEN_TILE, &shape);
 }
 
+/* Which dimensions Resize's sizes or scales are for: by default all. Returns their number, 0 where
+ * its attributes are not understood, or -1. */
+static int resized_axes(struct dlt_onnx_build *b, int rank, int axis[DLT_RANK])
+{
+    struct dlt_onnx_ints axes = {NULL, (size_t)rank};
+
+    /* Another policy computes the sizes from those that are given. */
+    if (strcmp(dlt_onnx_word(b, "keep_aspect_ratio_policy", "stretch"), "stretch") != 0)
+        return 0;
+    if (dlt_onnx_ints(b, "axes", &axes) && axes.count > (size_t)rank)
+        return dlt_fail(b->error, "%zu axes for %d dimensions", axes.count, rank);
+    if (!axes.value)
+        axes.count = (size_t)rank;
+    for (size_t i = 0; i < axes.count; i++) {
+        axis[i] = (int)i;
+        if (axes.value && dlt_onnx_axis(b, axes.value[i], rank, &axis[i]))
+            return -1;
+    }
+    return (int)axes.count;
+}
+
 /* The sizes that Resize and Upsample give: 1; 0 not known. */
 static int resized(struct dlt_onnx_build *b, struct dlt_onnx_tensor *shape)
 {
@@ -199,26 +220,30 @@ static int resized(struct dlt_onnx_build *b, struct dlt_onnx_tensor *shape)
     const double *scale = old ? old->reals : NULL;
     size_t count = old ? old->real_count : 0;
     struct dlt_onnx_ints sizes;
+    int axis[DLT_RANK], axes = resized_axes(b, shape->rank, axis);
 
-    if (dlt_onnx_value_ints(dlt_onnx_input(b, 3), &sizes) && sizes.count == (size_t)shape->rank) {
-        for (int d = 0; d < shape->rank; d++)
-            if (d > 0 || b->file_batch == 0 || sizes.value[0] != b->file_batch ||
+    if (axes <= 0)
+        return axes;
+    if (dlt_onnx_value_ints(dlt_onnx_input(b, 3), &sizes) && sizes.count == (size_t)axes) {
+        for (int i = 0; i < axes; i++)
+            if (axis[i] > 0 || b->file_batch == 0 || sizes.value[i] != b->file_batch ||
                 !dlt_onnx_input(b, 3)->literal)
-                shape->dim[d] = sizes.value[d];
+                shape->dim[axis[i]] = sizes.value[i];
         return 1;
     }
     if (scales && scales->kind != DLT_ONNX_TENSOR && scales->constant->reals) {
         scale = scales->constant->reals;
         count = (size_t)scales->constant->count;
     }
-    if (!scale || count != (size_t)shape->rank)
+    if (!scale || count != (size_t)axes)
         return 0;
-    for (int d = 0; d < shape->rank; d++) {
-        double size = (double)shape->dim[d] * scale[d];
+    for (int i = 0; i < axes; i++) {
+        /* In single precision, as the file has them: 0.7 of 10 is 7, and not below it. */
+        float size = (float)shape->dim[axis[i]] * (float)scale[i];
 
-        if (!(size >= 1 && size <= INT32_MAX))
-            return dlt_fail(b->error, "a scale of %g", scale[d]);
-        shape->dim[d] = (int64_t)size;
+        if (!(size >= 1 && (double)size <= INT32_MAX))
+            return dlt_fail(b->error, "a scale of %g", scale[i]);
+        shape->dim[axis[i]] = (int64_t)size;
     }
     return 1;
 }

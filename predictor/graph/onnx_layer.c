@@ -99,6 +99,43 @@ static int set_window(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
     return auto_padding(b, x, kernel, layer);
 }
 
+/* The padding of a transposed convolution that is told its output's sizes, or by SAME that they are
+ * input x stride. */
+static int transposed_padding(struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
+                              const int64_t *kernel, struct dlt_onnx_layer *layer)
+{
+    bool same = strncmp(dlt_onnx_word(b, "auto_pad", "NOTSET"), "SAME", 4) == 0;
+    size_t dims = (size_t)x->rank - 2;
+    struct dlt_onnx_ints told, stride, dilation, extra;
+
+    dlt_onnx_ints(b, "strides", &stride);
+    dlt_onnx_ints(b, "dilations", &dilation);
+    dlt_onnx_ints(b, "output_padding", &extra);
+    if (!dlt_onnx_ints(b, "output_shape", &told) && !same)
+        return 0;
+    /* Some exporters tell batch and channels as well. */
+    if (told.count > 0 && told.count != dims && told.count != dims + 2)
+        return dlt_fail(b->error, "output_shape has %zu numbers for %zu dimensions", told.count,
+                        dims);
+    for (size_t d = 0; d < dims; d++) {
+        int64_t step = stride.count ? stride.value[d] : 1, size = x->dim[d + 2], total;
+        int64_t apart = dilation.count ? dilation.value[d] : 1;
+        int64_t more = extra.count ? extra.value[d] : 0;
+
+        if (size > INT32_MAX)
+            return dlt_fail(b->error, "a size of %lld", (long long)size);
+        total = step * (size - 1) + more + apart * (kernel[d] - 1) + 1;
+        size = told.count ? told.value[told.count - dims + d] : step * size;
+        if (check_window(b, "output_shape", size, 1))
+            return -1;
+        total -= size;
+        dlt_onnx_set_at(layer, "padding", 2 * d, total > 0 ? total / 2 : 0);
+        dlt_onnx_set_at(layer, "padding", 2 * d + 1, total > 0 ? total - total / 2 : 0);
+        dlt_onnx_set_at(layer, "output_padding", d, total > 0 ? more : more - total);
+    }
+    return 0;
+}
+
 static int add_one(struct dlt_onnx_build *b, struct dlt_onnx_layer *layer, int x)
 {
     return dlt_onnx_bind(b, 0, dlt_onnx_add(b, layer, &x, 1)) ? -1 : 1;
@@ -138,10 +175,28 @@ static int layer_convolution(struct dlt_onnx_build *b)
     dlt_onnx_set(&layer, "out_channels", out_channels);
     dlt_onnx_set(&layer, "groups", groups);
     dlt_onnx_set(&layer, "bias", layer.bias != NULL);
-    if (set_window(b, x, w->dim + 2, &layer))
+    if (set_window(b, x, w->dim + 2, &layer) ||
+        (transposed && transposed_padding(b, x, w->dim + 2, &layer)))
         return -1;
     tensor = dlt_onnx_tensor(b, in);
     return tensor < 0 ? -1 : add_one(b, &layer, tensor);
+}
+
+/* Where in each window the largest was, which the kernel writes anyway. */
+static int pool_indices(struct dlt_onnx_build *b)
+{
+    struct dlt_onnx_value *pooled;
+    struct dlt_onnx_tensor shape, room;
+
+    if (b->node->output_count < 2 || b->node->output[0] < 0 || b->node->output[1] < 0)
+        return 1;
+    pooled = dlt_onnx_value(b, b->node->output[0]);
+    shape = *dlt_onnx_shape(b, pooled, &room);
+    shape.type = DLT_ONNX_INT64;
+    return dlt_onnx_bind(b, 1,
+                         dlt_onnx_add_given(b, DLT_ONNX_GIVEN_RESHAPE, &shape, &pooled->tensor, 1))
+               ? -1
+               : 1;
 }
 
 static int layer_pool(struct dlt_onnx_build *b)
@@ -170,7 +225,7 @@ static int layer_pool(struct dlt_onnx_build *b)
     if (set_window(b, x, kernel.value, &layer))
         return -1;
     tensor = dlt_onnx_tensor(b, in);
-    return tensor < 0 ? -1 : add_one(b, &layer, tensor);
+    return tensor < 0 || add_one(b, &layer, tensor) < 0 ? -1 : pool_indices(b);
 }
 
 static int layer_global_pool(struct dlt_onnx_build *b)

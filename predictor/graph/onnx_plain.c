@@ -249,6 +249,43 @@ static int plain_reduction(struct dlt_onnx_build *b, const char *ours)
     return dlt_onnx_bind(b, 0, dlt_onnx_add(b, &layer, &x, 1)) ? -1 : 1;
 }
 
+/* ---- quantization ---- */
+
+/* Whole numbers that stand for a weight are a parameter of the same shape. */
+static int quantized_weight(struct dlt_onnx_build *b, const struct dlt_onnx_value *in)
+{
+    struct dlt_onnx_value value = {.kind = DLT_ONNX_PARAMETER, .tensor = -1};
+    struct dlt_onnx_tensor *weight = dlt_onnx_alloc(&b->arena, 1, sizeof *weight, b->error);
+
+    if (!weight)
+        return -1;
+    *weight = *in->constant;
+    weight->type = DLT_ONNX_FLOAT;
+    weight->ints = NULL;
+    value.constant = weight;
+    value.key = dlt_onnx_initializer_key(weight);
+    b->state -= (double)weight->count; /* not among the initializers of real numbers */
+    return dlt_onnx_bind_value(b, 0, &value) ? -1 : 1;
+}
+
+/* To whole numbers and back: weights stay weights, tensors pass a kernel each time. */
+static int plain_quantization(struct dlt_onnx_build *b)
+{
+    struct dlt_onnx_value *in = dlt_onnx_input(b, 0);
+    struct dlt_onnx_tensor shape, room;
+    int x;
+
+    if (in->kind == DLT_ONNX_CONSTANT && in->constant->name >= 0 && in->constant->rank > 0 &&
+        in->constant->count > 0)
+        return quantized_weight(b, in);
+    if (in->kind != DLT_ONNX_TENSOR)
+        return dlt_onnx_bind_value(b, 0, in) ? -1 : 1;
+    shape = *dlt_onnx_shape(b, in, &room);
+    shape.type = DLT_ONNX_FLOAT;
+    x = in->tensor;
+    return dlt_onnx_bind(b, 0, dlt_onnx_add_given(b, DLT_ONNX_GIVEN_PLAIN, &shape, &x, 1)) ? -1 : 1;
+}
+
 /* ---- table ---- */
 
 bool dlt_onnx_known_domain(const char *domain)
@@ -273,5 +310,7 @@ int dlt_onnx_plain_node(struct dlt_onnx_build *b)
             return plain_reduction(b, reductions[i].ours);
     if (strcmp(op, "Softmax") == 0 || strcmp(op, "LogSoftmax") == 0)
         return plain_softmax(b);
+    if (strcmp(op, "QuantizeLinear") == 0 || strcmp(op, "DequantizeLinear") == 0)
+        return plain_quantization(b);
     return 0;
 }

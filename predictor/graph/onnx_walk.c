@@ -27,7 +27,7 @@ static int bind_initializers(struct dlt_onnx_build *b, const struct dlt_onnx_gra
                             b->scope->names->text[t->name]);
         if (dlt_onnx_type_is_real(t->type) && t->rank > 0 && t->count > 0) {
             value.kind = DLT_ONNX_PARAMETER;
-            value.key = ((uint64_t)t->name + 1) * 0x9e3779b97f4a7c15U | 1;
+            value.key = dlt_onnx_initializer_key(t);
         }
         b->scope->value[t->name] = value;
     }
@@ -72,8 +72,8 @@ static bool told_shape(const struct dlt_onnx_build *b, int name, struct dlt_onnx
     return true;
 }
 
-/* Reads all its inputs and writes its outputs, each as large as the file says or as its first
- * input of real numbers. */
+/* Reads all its inputs and writes its outputs, each as large as the standard or the file says, or
+ * as its first input of real numbers. */
 static int unknown_node(struct dlt_onnx_build *b)
 {
     const struct dlt_onnx_node *n = b->node;
@@ -105,7 +105,8 @@ static int unknown_node(struct dlt_onnx_build *b)
 
         if (n->output[k] < 0)
             continue;
-        told_shape(b, n->output[k], &shape);
+        if (!dlt_onnx_picked_shape(b, k, &shape))
+            told_shape(b, n->output[k], &shape);
         x = inputs == 0 ? dlt_onnx_add_given(b, DLT_ONNX_GIVEN_CONSTANT, &shape, NULL, 0)
                         : dlt_onnx_add_given(b, DLT_ONNX_GIVEN_UNKNOWN, &shape, input, inputs);
         if (dlt_onnx_bind(b, k, x))
@@ -203,9 +204,9 @@ static int branch(struct dlt_onnx_build *b)
         graph = then->graph->node_count >= otherwise->graph->node_count ? then->graph
                                                                         : otherwise->graph;
         dlt_builder_note(b->builder,
-                         "%.200s: which branch is taken depends on the data; it is "
+                         "%s%.200s: which branch is taken depends on the data; it is "
                          "taken for the longer one",
-                         node->name);
+                         *node->name ? "" : "an If without a name", node->name);
     }
     if (dlt_onnx_walk_inner(b, graph))
         return -1;
@@ -224,23 +225,31 @@ static int branch(struct dlt_onnx_build *b)
 
 /* ---- nodes ---- */
 
-static bool is_made(const struct dlt_onnx_graph *graph, int name)
+/* NULL: none of the graph's nodes. */
+static const struct dlt_onnx_node *maker_of(const struct dlt_onnx_graph *graph, int name)
 {
     for (size_t i = 0; i < graph->node_count; i++)
         for (size_t k = 0; k < graph->node[i].output_count; k++)
             if (graph->node[i].output[k] == name)
-                return true;
-    return false;
+                return &graph->node[i];
+    return NULL;
 }
 
 static int check_inputs(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph)
 {
     for (size_t k = 0; k < b->node->input_count; k++) {
         int name = b->node->input[k];
+        const struct dlt_onnx_node *maker;
 
         if (name < 0 || b->scope->value[name].kind != DLT_ONNX_NOTHING)
             continue;
-        if (is_made(graph, name))
+        maker = maker_of(graph, name);
+        if (maker && maker < b->node)
+            return dlt_fail(b->error,
+                            "reads \"%.200s\", an output of the %.80s before it that is not "
+                            "understood",
+                            b->scope->names->text[name], maker->op);
+        if (maker)
             return dlt_fail(b->error,
                             "reads \"%.200s\", which only a later node makes: the graph is "
                             "cyclic or not in order",
@@ -254,8 +263,8 @@ static int check_inputs(struct dlt_onnx_build *b, const struct dlt_onnx_graph *g
 static int known_node(struct dlt_onnx_build *b)
 {
     static int (*const handlers[])(struct dlt_onnx_build *) = {
-        dlt_onnx_fold,       dlt_onnx_move,      dlt_onnx_layer_node,
-        dlt_onnx_plain_node, dlt_onnx_copy_node, dlt_onnx_attention_node};
+        dlt_onnx_fold,      dlt_onnx_move,   dlt_onnx_layer_node, dlt_onnx_plain_node,
+        dlt_onnx_copy_node, dlt_onnx_einsum, dlt_onnx_pick_node,  dlt_onnx_attention_node};
     int status = 0;
 
     for (size_t i = 0; status == 0 && i < sizeof handlers / sizeof *handlers; i++)
@@ -370,12 +379,14 @@ static void note_parameters(struct dlt_onnx_build *b)
 {
     const struct dlt_onnx_graph *g = &b->model->graph;
     size_t count = dlt_builder_node_count(b->builder);
-    double held = -b->state, counted = dlt_builder_parameters(b->builder);
+    double held = 0, counted = dlt_builder_parameters(b->builder);
 
     for (size_t i = 0; i < g->initializer_count; i++)
         if (dlt_onnx_type_is_real(g->initializer[i].type) && g->initializer[i].rank > 0)
             held += (double)g->initializer[i].count;
-    if (held != counted && count > 0)
+    held -= b->state;
+    /* Without initializers the weights are inputs: their values lie elsewhere. */
+    if (held != counted && count > 0 && g->initializer_count > 0)
         dlt_builder_note(b->builder,
                          "its initializers hold %.0f real numbers; %.0f of them were recognised "
                          "as parameters of layers",

@@ -255,6 +255,16 @@ static void what_only_moves_and_copies_has_the_shape_of_the_standard(void **stat
         {"Reshape", "x a", "", {1, 6, 8}, {{3, {0, -1, 4}}}, {2, 12, 4}, NULL},
         {"Reshape", "x a", "", {1, 6, 8}, {{2, {-1, -1}}}, {0}, "two sizes of its shape are -1"},
         {"Reshape", "x a", "", {1, 6, 8}, {{2, {1, 47}}}, {0}, "do not make a shape of"},
+        {"GatherElements", "x a", "axis=0", {1}, {{3, {0, 0, 0}}}, {3}, NULL},
+        {"GatherND", "x a", "", {1, 3, 4}, {{1, {0}}}, {3, 4}, NULL},
+        {"GatherND", "x a", "", {1, 3, 4}, {{3, {0, 0, 0}}}, {0}, NULL},
+        {"ScatterND", "x a x", "", {1, 3}, {{1, {0}}}, {2, 3}, NULL},
+        {"TopK", "x a", "axis=1", {1, 10, 4}, {{1, {5}}}, {2, 5, 4}, NULL},
+        {"TopK", "x", "k=3", {1, 10}, {{0}}, {2, 3}, NULL}, /* before opset 10 */
+        {"GridSample", "x x", "", {1, 3, 5, 6}, {{0}}, {2, 3, 3, 5}, NULL},
+        {"Resize", "x - - a", "axes=2,", {1, 3, 4, 4}, {{1, {9}}}, {2, 3, 9, 4}, NULL},
+        {"Resize", "x - - a", "axes=2,7", {1, 3, 4, 4}, {{2, {9, 9}}}, {0}, "axis"},
+        {"DequantizeLinear", "x a", "", {1, 3, 4}, {{1, {1}}}, {2, 3, 4}, NULL},
     };
 
     (void)state;
@@ -279,6 +289,151 @@ static void what_only_moves_and_copies_has_the_shape_of_the_standard(void **stat
         }
         dlt_graph_destroy(graph);
     }
+}
+
+/* A node with an attribute that is text. */
+static void node_with_text(struct onnx_bytes *g, struct onnx_bytes node, const char *name,
+                           const char *text)
+{
+    struct onnx_bytes attribute = {0};
+
+    onnx_text(&attribute, 1, name);
+    onnx_text(&attribute, 4, text);
+    onnx_put(&node, 5, &attribute);
+    onnx_put(g, 1, &node);
+}
+
+/* W of 8 x 4 x 3 x 3. (11 - 1) 2 + 3 = 23; told 20 or 25 it is that, and by SAME 11 x 2. */
+static void a_transposed_convolution_is_as_large_as_it_is_told(void **state)
+{
+    static const struct {
+        const char *attributes, *same;
+        int64_t side;
+    } cases[] = {{"strides=2,2", "NOTSET", 23},
+                 {"strides=2,2 output_shape=20,20", "NOTSET", 20},
+                 {"strides=2,2 output_shape=1,4,24,24", "NOTSET", 24},
+                 {"strides=2,2", "SAME_UPPER", 22}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct onnx_bytes g = {0};
+        struct dlt_graph *graph;
+
+        onnx_input(&g, "x", 1, 1, 8, 11, 11);
+        onnx_weights(&g, "w", 8, 4, 3, 3);
+        node_with_text(&g, onnx_node_bytes("ConvTranspose", "x w", "y", cases[i].attributes),
+                       "auto_pad", cases[i].same);
+        graph = onnx_build(&g, "", 2);
+        assert_shape(spec_output(graph, "y"), 2, 4, cases[i].side, cases[i].side);
+        dlt_graph_destroy(graph);
+    }
+}
+
+/* torch.nn.Upsample(scale_factor=0.7) of 10 x 10, as torch.onnx writes it: 7 x 7, though the
+ * nearest float is below 0.7. */
+static void a_scale_is_multiplied_in_single_precision(void **state)
+{
+    static const float scales[] = {1, 1, 0.7F, 1.3F};
+    struct onnx_bytes g = {0}, tensor = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 3, 10, 10);
+    onnx_int(&tensor, 1, 4);
+    onnx_int(&tensor, 2, 1);
+    onnx_text(&tensor, 8, "scales");
+    onnx_data(&tensor, 9, scales, sizeof scales);
+    onnx_put(&g, 5, &tensor);
+    onnx_node(&g, "Resize", "x - scales", "y", "");
+    graph = onnx_build(&g, "", 2);
+    assert_shape(spec_output(graph, "y"), 2, 3, 7, 13);
+    dlt_graph_destroy(graph);
+}
+
+/* An int8 weight of 8 x 3 x 3 x 3 behind DequantizeLinear: 216 parameters, 64 x 216 MACs. */
+static void a_quantized_weight_is_a_weight(void **state)
+{
+    struct onnx_bytes g = {0}, tensor = {0};
+    struct dlt_graph_counts counts;
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 3, 10, 10);
+    for (int d = 0; d < 4; d++)
+        onnx_int(&tensor, 1, d ? 3 : 8);
+    onnx_int(&tensor, 2, 3);
+    onnx_text(&tensor, 8, "q");
+    onnx_put(&g, 5, &tensor);
+    onnx_ints(&g, "scale", 1);
+    onnx_node(&g, "DequantizeLinear", "q scale", "w", "");
+    onnx_node(&g, "QuantizeLinear", "x scale", "xq", "");
+    onnx_node(&g, "DequantizeLinear", "xq scale", "xd", "");
+    onnx_node(&g, "Conv", "xd w", "y", "");
+    graph = onnx_build(&g, "", 2);
+    assert_shape(spec_output(graph, "y"), 2, 8, 8, 8);
+    dlt_graph_count(graph, true, &counts);
+    assert_near(counts.total.parameters, 216, 0);
+    assert_near(counts.total.macs, 2 * 64 * 216, 0);
+    assert_int_equal(graph->note_count, 0);
+    dlt_graph_destroy(graph);
+}
+
+/* torch.zeros_like(x).scatter(1, at, y): the zeros were written for one sample. one_hot(at, 9) puts
+ * 9 behind the index's sizes, or in front of them. nonzero() finds 2 numbers for each of 5 x 7 at
+ * the most, and of 3 classes and 40 boxes 9 are kept each. */
+static void indices_make_sizes(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph;
+
+    (void)state;
+    onnx_input(&g, "at", 7, 1, 7);
+    onnx_weights(&g, "zeros", 1, 10);
+    onnx_ints(&g, "depth", 9);
+    onnx_ints(&g, "values", 0, 1);
+    onnx_node(&g, "Cast", "at", "y", "to=1");
+    onnx_node(&g, "ScatterElements", "zeros at y", "s", "axis=1");
+    onnx_node(&g, "Relu", "s", "scattered", "");
+    onnx_node(&g, "OneHot", "at depth values", "h", "");
+    onnx_node(&g, "Cast", "h", "behind", "to=1");
+    onnx_node(&g, "OneHot", "at depth values", "f", "axis=0");
+    onnx_node(&g, "Cast", "f", "front", "to=1");
+    onnx_node(&g, "NonZero", "at", "n", "");
+    onnx_node(&g, "Cast", "n", "places", "to=1");
+    onnx_input(&g, "scores", 1, 1, 3, 40);
+    onnx_node(&g, "NonMaxSuppression", "scores scores depth", "b", "");
+    onnx_node(&g, "Cast", "b", "boxes", "to=1");
+    graph = onnx_build(&g, "", 5);
+    assert_shape(spec_output(graph, "places"), 2, 35);
+    assert_shape(spec_output(graph, "boxes"), 5 * 3 * 9, 3);
+    assert_shape(spec_output(graph, "scattered"), 5, 10);
+    assert_shape(spec_output(graph, "behind"), 5, 7, 9);
+    assert_shape(spec_output(graph, "front"), 9, 5, 7);
+    dlt_graph_destroy(graph);
+}
+
+/* MaxPool's second output goes into MaxUnpool; a third one nobody knows. */
+static void further_outputs_are_there_or_named(void **state)
+{
+    struct onnx_bytes g = {0}, bytes;
+    struct dlt_graph *graph = NULL;
+    struct dlt_model *model;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 3, 10, 10);
+    onnx_node(&g, "MaxPool", "x", "y at", "kernel_shape=2,2 strides=2,2");
+    onnx_node(&g, "MaxUnpool", "y at", "z", "kernel_shape=2,2");
+    graph = onnx_build(&g, "", 2);
+    assert_string_equal(spec_op(graph, "z"), "unknown");
+    dlt_graph_destroy(graph);
+    onnx_input(&g, "x", 1, 1, 8);
+    onnx_node(&g, "Softmax", "x", "y more", "");
+    onnx_node(&g, "Relu", "more", "z", "");
+    bytes = onnx_model(&g, 13);
+    assert_int_equal(onnx_load(&bytes, "", &model), -1);
+    assert_non_null(strstr(onnx_error,
+                           "node \"z\" (Relu): reads \"more\", an output of the Softmax "
+                           "before it that is not understood"));
 }
 
 static void what_is_not_known_is_estimated_and_said(void **state)
@@ -339,6 +494,11 @@ int main(void)
         cmocka_unit_test(an_lstm_has_the_parameters_of_torch),
         cmocka_unit_test(onnxruntimes_fusions_are_known),
         cmocka_unit_test(what_only_moves_and_copies_has_the_shape_of_the_standard),
+        cmocka_unit_test(a_transposed_convolution_is_as_large_as_it_is_told),
+        cmocka_unit_test(a_scale_is_multiplied_in_single_precision),
+        cmocka_unit_test(a_quantized_weight_is_a_weight),
+        cmocka_unit_test(indices_make_sizes),
+        cmocka_unit_test(further_outputs_are_there_or_named),
         cmocka_unit_test(what_is_not_known_is_estimated_and_said),
         cmocka_unit_test(a_file_of_another_name_is_told_by_its_first_bytes),
     };
