@@ -61,6 +61,11 @@ const char *dlt_hf_word(struct dlt_hf *hf, const char *name)
     return json_object_get_string(value);
 }
 
+void dlt_hf_unsupported(struct dlt_hf *hf, const char *name)
+{
+    fail(hf, name, "dltime has no such layers; export the network as ONNX (dltime-torch-export)");
+}
+
 bool dlt_hf_is(struct dlt_hf *hf, const char *end)
 {
     json_object *list, *first;
@@ -123,7 +128,7 @@ void dlt_hf_dropout(struct dlt_hf *hf, bool drops)
         dlt_hf_layer(hf, "\"dropout\"");
 }
 
-void dlt_hf_activation(struct dlt_hf *hf, const char *name)
+const char *dlt_hf_activation_name(struct dlt_hf *hf, const char *name)
 {
     static const struct {
         const char *theirs, *ours;
@@ -134,12 +139,85 @@ void dlt_hf_activation(struct dlt_hf *hf, const char *name)
                  {"tanh", "tanh"},       {"mish", "mish"}};
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (strcmp(table[i].theirs, name) == 0) {
-            dlt_hf_layer(hf, "\"%s\"", table[i].ours);
-            return;
-        }
+        if (strcmp(table[i].theirs, name) == 0)
+            return table[i].ours;
     fail(hf, "activation function",
          "not known; known are gelu, gelu_new, relu, silu, tanh, mish and their variants");
+    return "relu";
+}
+
+void dlt_hf_activation(struct dlt_hf *hf, const char *name)
+{
+    dlt_hf_layer(hf, "\"%s\"", dlt_hf_activation_name(hf, name));
+}
+
+void dlt_hf_embedding(struct dlt_hf *hf, const char *name, int64_t count, int64_t width,
+                      const char *input)
+{
+    dlt_hf_layer(hf,
+                 "\"embedding\", \"name\": \"%s\", \"num_embeddings\": %lld, "
+                 "\"embedding_dim\": %lld, \"inputs\": [\"%s\"]",
+                 name, (long long)count, (long long)width, input);
+}
+
+void dlt_hf_open(struct dlt_hf *hf, const char *name, int64_t repeat)
+{
+    fprintf(hf->out,
+            ",\n{\"name\": \"%s\", \"repeat\": %lld, \"layers\": [{\"op\": \"identity\", "
+            "\"name\": \"entry\", \"inputs\": [\"@input\"]}",
+            name, (long long)repeat);
+}
+
+void dlt_hf_close(struct dlt_hf *hf)
+{
+    fputs("]}", hf->out);
+}
+
+void dlt_hf_sum(struct dlt_hf *hf, const char *name, const char *other)
+{
+    dlt_hf_layer(hf, "\"add\", \"name\": \"%s\", \"inputs\": [\"@\", \"%s\"]", name, other);
+}
+
+struct dlt_hf_sizes dlt_hf_read_sizes(struct dlt_hf *hf, int64_t width, int64_t layers,
+                                      int64_t heads, int64_t inner)
+{
+    struct dlt_hf_sizes s = {
+        .width = dlt_hf_size(hf, HF_NAMES("hidden_size", "n_embd"), width),
+        .layers = dlt_hf_size(hf, HF_NAMES("num_hidden_layers", "n_layer"), layers),
+        .heads = dlt_hf_size(hf, HF_NAMES("num_attention_heads", "n_head"), heads)};
+
+    s.inner = dlt_hf_size(hf, HF_NAMES("intermediate_size", "ffn_dim", "n_inner"),
+                          inner ? inner : 4 * s.width);
+    return s;
+}
+
+int64_t dlt_hf_head_size(struct dlt_hf *hf, const struct dlt_hf_sizes *s)
+{
+    return dlt_hf_share(hf, "hidden_size", s->width, "num_attention_heads", s->heads);
+}
+
+const char *dlt_hf_word_or(struct dlt_hf *hf, const char *name, const char *fallback)
+{
+    const char *word = dlt_hf_word(hf, name);
+
+    return *word ? word : fallback;
+}
+
+/* The language model's head, unless the first of "architectures" says another. */
+void dlt_hf_decoder_head(struct dlt_hf *hf, int64_t words, bool bias, bool tied)
+{
+    if (dlt_hf_is(hf, "ForSequenceClassification"))
+        dlt_hf_dense(hf, dlt_hf_labels(hf), false, ", \"name\": \"score\"");
+    else if (dlt_hf_is(hf, "ForTokenClassification"))
+        dlt_hf_dense(hf, dlt_hf_labels(hf), true, ", \"name\": \"classifier\"");
+    else if (dlt_hf_is(hf, "ForQuestionAnswering"))
+        dlt_hf_dense(hf, 2, true, ", \"name\": \"qa_outputs\"");
+    else if (!dlt_hf_is(hf, "Model") || dlt_hf_is(hf, "LMHeadModel") ||
+             dlt_hf_is(hf, "DoubleHeadsModel"))
+        dlt_hf_dense(hf, words, bias,
+                     dlt_hf_flag(hf, "tie_word_embeddings", tied)
+                         ? ", \"name\": \"lm_head\", \"weights\": \"words\""
+                         : ", \"name\": \"lm_head\"");
 }
 
 static void rotate(struct dlt_hf *hf, const char *name)
@@ -151,6 +229,17 @@ static void rotate(struct dlt_hf *hf, const char *name)
                  name);
 }
 
+/* Queries, keys or values in heads, of one product or a part of one. */
+static void in_heads(struct dlt_hf *hf, const struct dlt_hf_attention *a, const char *name,
+                     const char *input, int64_t heads, bool normed)
+{
+    dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld, %lld], \"inputs\": [\"%s\"]",
+                 (long long)heads, (long long)a->head_size, input);
+    if (normed)
+        dlt_hf_layer(hf, "\"rms_norm\"");
+    dlt_hf_layer(hf, "\"permute\", \"name\": \"%s\", \"dims\": [0, 2, 1, 3]", name);
+}
+
 static void project(struct dlt_hf *hf, const struct dlt_hf_attention *a, const char *name,
                     const char *input, int64_t heads)
 {
@@ -160,9 +249,23 @@ static void project(struct dlt_hf *hf, const struct dlt_hf_attention *a, const c
                  "\"dense\", \"out_features\": %lld, \"bias\": %s, \"name\": \"%s_proj\", "
                  "\"inputs\": [\"%s\"]",
                  (long long)width, a->bias ? "true" : "false", name, input);
-    dlt_hf_layer(hf, "\"reshape\", \"shape\": [0, 0, %lld, %lld]", (long long)heads,
-                 (long long)a->head_size);
-    dlt_hf_layer(hf, "\"permute\", \"name\": \"%s\", \"dims\": [0, 2, 1, 3]", name);
+    in_heads(hf, a, name, "@", heads, a->head_norm && strcmp(name, "value") != 0);
+}
+
+static void project_packed(struct dlt_hf *hf, const struct dlt_hf_attention *a)
+{
+    long long query = (long long)(a->heads * a->head_size);
+    long long key = (long long)(a->key_heads * a->head_size);
+
+    dlt_hf_layer(hf,
+                 "\"dense\", \"out_features\": %lld, \"bias\": %s, \"name\": \"qkv_proj\", "
+                 "\"inputs\": [\"%s\"]",
+                 query + 2 * key, a->bias ? "true" : "false", a->input);
+    dlt_hf_layer(hf, "\"split\", \"name\": \"qkv\", \"sections\": [%lld, %lld, %lld], \"dim\": 2",
+                 query, key, key);
+    in_heads(hf, a, "query", "qkv:0", a->heads, false);
+    in_heads(hf, a, "key", "qkv:1", a->key_heads, false);
+    in_heads(hf, a, "value", "qkv:2", a->key_heads, false);
 }
 
 /* Written out where a bias is added to the scores, else as one operator. */
@@ -171,9 +274,13 @@ void dlt_hf_attend(struct dlt_hf *hf, const struct dlt_hf_attention *a)
     const char *rotated = a->rotary ? "_rotated" : "";
     int64_t width = a->heads * a->head_size;
 
-    project(hf, a, "query", a->input, a->heads);
-    project(hf, a, "key", a->memory, a->key_heads);
-    project(hf, a, "value", a->memory, a->key_heads);
+    if (a->packed) {
+        project_packed(hf, a);
+    } else {
+        project(hf, a, "query", a->input, a->heads);
+        project(hf, a, "key", a->memory, a->key_heads);
+        project(hf, a, "value", a->memory, a->key_heads);
+    }
     if (a->rotary) {
         rotate(hf, "query");
         rotate(hf, "key");

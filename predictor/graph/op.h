@@ -193,7 +193,7 @@ struct dlt_attention_attributes {
     int64_t embed_dim, num_heads, bias, kdim, vdim, batch_first, need_weights, is_causal;
 };
 struct dlt_experts_attributes {
-    int64_t num_experts, top_k, hidden_features, bias, activation;
+    int64_t num_experts, top_k, hidden_features, bias, activation, gated;
 };
 struct dlt_dropout_attributes {
     int64_t p; /* 0: nothing is dropped */

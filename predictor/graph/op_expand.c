@@ -201,7 +201,7 @@ const char *const dlt_expert_activations[] = {"relu", "gelu", "silu", NULL};
 
 enum { MOST_EXPERTS = 1024 };
 
-/* Rows that go to an expert, through it: dense, activation, dense. */
+/* Rows that go to an expert, through it: dense, activation, dense; gated: times another dense. */
 static int expert(struct dlt_expansion *e, const struct dlt_experts_attributes *a, int tokens,
                   int64_t index, int64_t share, int64_t width, struct dlt_error *error)
 {
@@ -210,14 +210,20 @@ static int expert(struct dlt_expansion *e, const struct dlt_experts_attributes *
     int64_t end = start + share < rows ? start + share : rows;
     const char *activation = dlt_expert_activations[a->activation];
     char part[64];
-    int out;
+    int mine, out;
 
     snprintf(part, sizeof part, "expert[%lld].tokens", (long long)index);
-    out = slice(e, part, tokens, 0, start, end, error);
+    mine = slice(e, part, tokens, 0, start, end, error);
     snprintf(part, sizeof part, "expert[%lld].wi", (long long)index);
-    out = dense(e, part, out, a->hidden_features, a->bias, error);
+    out = dense(e, part, mine, a->hidden_features, a->bias, error);
     snprintf(part, sizeof part, "expert[%lld].%s", (long long)index, activation);
     out = plain(e, activation, part, out, -1, error);
+    if (a->gated) {
+        snprintf(part, sizeof part, "expert[%lld].up", (long long)index);
+        mine = dense(e, part, mine, a->hidden_features, a->bias, error);
+        snprintf(part, sizeof part, "expert[%lld].gated", (long long)index);
+        out = mine < 0 ? -1 : plain(e, "mul", part, out, mine, error);
+    }
     snprintf(part, sizeof part, "expert[%lld].wo", (long long)index);
     return dense(e, part, out, width, a->bias, error);
 }

@@ -173,7 +173,7 @@ static const struct dlt_op rows[] = {
      .most_inputs = 1,
      .attribute = {SIZE(num_experts, experts), COUNT(top_k, experts, 1),
                    SIZE(hidden_features, experts), FLAG(bias, experts, 1),
-                   NAMED(activation, experts, 0, dlt_expert_activations)},
+                   NAMED(activation, experts, 0, dlt_expert_activations), FLAG(gated, experts, 0)},
      .expand = dlt_expand_experts},
 };
 FAMILY(dlt_ops_matmul, rows);

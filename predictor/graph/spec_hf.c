@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "graph/hf_config.h"
 
 /* What model_type says. keys: the longest sequence that it takes, and its default. */
@@ -15,20 +14,34 @@ static const struct family {
     const char *inputs;
     const char *longest[3];
     int64_t length;
+    int64_t taken; /* of those positions, by padding */
 } families[] = {
 #define TOKENS "\"inputs\": {\"ids\": {\"shape\": [\"seq\"], \"dtype\": \"int64\"}}"
 #define MORE(name)                                                                                 \
     "\"inputs\": {\"ids\": {\"shape\": [\"seq\"], \"dtype\": \"int64\"}, \"" name                  \
     "\": {\"shape\": [\"seq\"], \"dtype\": \"int64\"}}"
-    {"bert", dlt_hf_bert, MORE("token_types"), {"max_position_embeddings"}, 512},
-    {"gpt2", dlt_hf_gpt2, TOKENS, {"n_positions", "n_ctx"}, 1024},
-    {"opt", dlt_hf_opt, TOKENS, {"max_position_embeddings"}, 2048},
-    {"llama", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048},
-    {"mistral", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048},
-    {"qwen2", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048},
-    {"gemma", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048},
-    {"t5", dlt_hf_t5, MORE("decoder_ids"), {"n_positions"}, 512},
-    {"vit", dlt_hf_vit, NULL, {NULL}, 0},
+    {"bert", dlt_hf_bert, MORE("token_types"), {"max_position_embeddings"}, 512, 0},
+    {"roberta", dlt_hf_bert, MORE("token_types"), {"max_position_embeddings"}, 512, 2},
+    {"xlm-roberta", dlt_hf_bert, MORE("token_types"), {"max_position_embeddings"}, 512, 2},
+    {"camembert", dlt_hf_bert, MORE("token_types"), {"max_position_embeddings"}, 512, 2},
+    {"distilbert", dlt_hf_distilbert, TOKENS, {"max_position_embeddings"}, 512, 0},
+    {"gpt2", dlt_hf_gpt2, TOKENS, {"n_positions", "n_ctx"}, 1024, 0},
+    {"opt", dlt_hf_opt, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"llama", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"mistral", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"mixtral", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"qwen2", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"qwen3", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"qwen3_moe", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"gemma", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"gemma2", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"gemma3_text", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"phi", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"phi3", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"starcoder2", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"gpt_neox", dlt_hf_llama, TOKENS, {"max_position_embeddings"}, 2048, 0},
+    {"t5", dlt_hf_t5, MORE("decoder_ids"), {"n_positions"}, 512, 0},
+    {"vit", dlt_hf_vit, NULL, {NULL}, 0, 0},
 };
 enum { FAMILIES = sizeof families / sizeof *families, MOST_LENGTH = 2048 };
 
@@ -59,26 +72,29 @@ const char *dlt_hf_name(json_object *root)
     return name && *name && strlen(name) <= 200 ? name : "model";
 }
 
+/* No nearest name: another family of a near name is another network. */
 static const struct family *find_family(json_object *root, struct dlt_error *error)
 {
-    const char *names[FAMILIES], *type, *nearest;
+    char known[512] = "";
+    const char *type;
     json_object *value;
+    size_t used = 0;
 
     json_object_object_get_ex(root, "model_type", &value);
     type = json_object_is_type(value, json_type_string) ? json_object_get_string(value) : "";
     for (size_t i = 0; i < FAMILIES; i++) {
-        names[i] = families[i].type;
-        if (strcmp(type, names[i]) == 0)
+        if (strcmp(type, families[i].type) == 0)
             return &families[i];
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s",
+                                 i == 0              ? ""
+                                 : i + 1 == FAMILIES ? " and "
+                                                     : ", ",
+                                 families[i].type);
     }
-    nearest = dlt_text_nearest(type, names, FAMILIES);
-    if (nearest)
-        dlt_fail(error, "model_type: \"%.80s\" is not known; did you mean \"%s\"?", type, nearest);
-    else
-        dlt_fail(error,
-                 "model_type: \"%.80s\" is not known; known are bert, gpt2, opt, llama, mistral, "
-                 "qwen2, gemma, t5 and vit: export others as ONNX (scripts/torch-export)",
-                 type);
+    dlt_fail(error,
+             "model_type: \"%.80s\" is not known; known are %s: export others as ONNX "
+             "(dltime-torch-export)",
+             type, known);
     return NULL;
 }
 
@@ -88,6 +104,7 @@ static void write_head(struct dlt_hf *hf, const struct family *family)
     int64_t length = dlt_hf_size(hf, family->longest, family->length);
     int64_t channels, image;
 
+    length -= length > family->taken ? family->taken : 0;
     fputs("{", hf->out);
     if (family->inputs) {
         fputs(family->inputs, hf->out);

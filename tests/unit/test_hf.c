@@ -3,6 +3,11 @@
 #include "graph/graph.h"
 #include "spec.h"
 
+#define HEAD(type, class) "{\"model_type\": \"" type "\", \"architectures\": [\"" class "\"]}"
+#define ROBERTA(class)                                                                             \
+    "{\"model_type\": \"roberta\", \"max_position_embeddings\": 514, \"type_vocab_size\": 1,"      \
+    " \"architectures\": [\"Roberta" class "\"]}"
+
 /* Published counts: the models' cards, or sum(p.numel()) of transformers' class on that
  * configuration. */
 static const struct {
@@ -38,6 +43,55 @@ static const struct {
      " \"num_heads\": 12}",
      222903552},
     {"{\"model_type\": \"vit\", \"num_labels\": 1000}", 86567656},
+    /* roberta-base, xlm-roberta-base, distilbert-base-uncased */
+    {ROBERTA("Model"), 124645632},
+    {ROBERTA("ForMaskedLM"), 124697433},
+    {ROBERTA("ForSequenceClassification"), 124647170},
+    {"{\"model_type\": \"xlm-roberta\", \"vocab_size\": 250002, \"type_vocab_size\": 1,"
+     " \"max_position_embeddings\": 514}",
+     278043648},
+    {"{\"model_type\": \"distilbert\", \"architectures\": [\"DistilBertModel\"]}", 66362880},
+    {"{\"model_type\": \"distilbert\", \"architectures\": [\"DistilBertForMaskedLM\"]}", 66985530},
+    /* Llama-3-8B, Mistral-Nemo, Mixtral-8x7B, Qwen3-0.6B, Qwen3-30B-A3B */
+    {"{\"model_type\": \"llama\", \"intermediate_size\": 14336, \"num_key_value_heads\": 8,"
+     " \"vocab_size\": 128256, \"rope_scaling\": {\"factor\": 8.0, \"rope_type\": \"llama3\"}}",
+     8030261248},
+    {"{\"model_type\": \"mistral\", \"hidden_size\": 5120, \"num_hidden_layers\": 40,"
+     " \"head_dim\": 128, \"vocab_size\": 131072, \"sliding_window\": null}",
+     12247782400},
+    {"{\"model_type\": \"mixtral\"}", 46702792704},
+    {"{\"model_type\": \"qwen3\", \"hidden_size\": 1024, \"intermediate_size\": 3072,"
+     " \"num_hidden_layers\": 28, \"num_attention_heads\": 16, \"num_key_value_heads\": 8,"
+     " \"tie_word_embeddings\": true}",
+     596049920},
+    {"{\"model_type\": \"qwen3_moe\", \"num_hidden_layers\": 48, \"head_dim\": 128,"
+     " \"intermediate_size\": 6144, \"moe_intermediate_size\": 768, \"mlp_only_layers\": []}",
+     30532122624},
+    /* gemma-2-2b, gemma-3-1b, phi-2, Phi-3-mini, starcoder2-3b, pythia-160m */
+    {"{\"model_type\": \"gemma2\"}", 2614341888},
+    {"{\"model_type\": \"gemma3_text\", \"hidden_size\": 1152, \"intermediate_size\": 6912,"
+     " \"num_attention_heads\": 4, \"num_key_value_heads\": 1, \"vocab_size\": 262144}",
+     999885952},
+    {"{\"model_type\": \"phi\", \"hidden_size\": 2560, \"intermediate_size\": 10240,"
+     " \"num_hidden_layers\": 32}",
+     2779683840},
+    {"{\"model_type\": \"phi3\"}", 3821079552},
+    {"{\"model_type\": \"starcoder2\"}", 3030371328},
+    {"{\"model_type\": \"gpt_neox\", \"hidden_size\": 768, \"intermediate_size\": 3072,"
+     " \"num_hidden_layers\": 12, \"num_attention_heads\": 12, \"vocab_size\": 50304}",
+     162322944},
+    /* Other heads: LlamaModel has 6607343616, BertModel 109482240, GPT2Model 124439808; and the
+     * encoder of t5-base. */
+    {HEAD("llama", "LlamaModel"), 6607343616},
+    {HEAD("llama", "LlamaForSequenceClassification"), 6607343616 + 2 * 4096},
+    {HEAD("llama", "LlamaForTokenClassification"), 6607343616 + 2 * 4096 + 2},
+    {HEAD("gpt2", "GPT2ForSequenceClassification"), 124439808 + 2 * 768},
+    {HEAD("bert", "BertLMHeadModel"), 109514298},
+    {HEAD("bert", "BertForMultipleChoice"), 109482240 + 769},
+    {HEAD("bert", "BertForNextSentencePrediction"), 109482240 + 2 * 769},
+    {"{\"model_type\": \"t5\", \"d_model\": 768, \"d_ff\": 3072, \"num_layers\": 12,"
+     " \"num_heads\": 12, \"architectures\": [\"T5EncoderModel\"]}",
+     109628544},
 };
 
 static void parameters_are_those_that_were_published(void **state)
@@ -90,11 +144,15 @@ static void refused(const char *config, const char *expected)
 static void errors_name_the_key(void **state)
 {
     (void)state;
-    refused("{\"model_type\": \"brt\"}",
-            "model_type: \"brt\" is not known; did you mean \"bert\"?");
-    refused("{\"model_type\": \"wav2vec2\"}",
-            "model_type: \"wav2vec2\" is not known; known are bert, gpt2, opt, llama, mistral, "
-            "qwen2, gemma, t5 and vit: export others as ONNX (scripts/torch-export)");
+    refused(
+        "{\"model_type\": \"gemma4\"}",
+        "model_type: \"gemma4\" is not known; known are bert, roberta, xlm-roberta, camembert, "
+        "distilbert, gpt2, opt, llama, mistral, mixtral, qwen2, qwen3, qwen3_moe, gemma, gemma2, "
+        "gemma3_text, phi, phi3, starcoder2, gpt_neox, t5 and vit: export others as ONNX "
+        "(dltime-torch-export)");
+    refused("{\"model_type\": \"qwen3_moe\", \"mlp_only_layers\": [0]}",
+            "mlp_only_layers: dltime has no such layers; export the network as ONNX "
+            "(dltime-torch-export)");
     refused("{\"model_type\": \"bert\", \"hidden_size\": -3}",
             "hidden_size: expected a whole number from 1 to 2147483647");
     refused("{\"model_type\": \"bert\", \"hidden_size\": 770}",

@@ -304,6 +304,16 @@ static void experts_share_the_rows(void **state)
     assert_near(counts.total.parameters, 24 + 3 * (128 + 16 + 128 + 8), 0);
     assert_near(counts.total.macs, 10.0 * 24 + 20.0 * 256, 0);
     dlt_graph_destroy(g);
+    /* Gated without biases, as transformers' MixtralSparseMoeBlock: three products of 8 x 16. */
+    g = spec_graph("{\"input\": [5, 8], \"layers\": [{\"op\": \"mixture_of_experts\", \"name\": "
+                   "\"m\", \"num_experts\": 3, \"top_k\": 2, \"hidden_features\": 16, \"gated\": "
+                   "true, \"bias\": false, \"activation\": \"silu\"}]}",
+                   2);
+    assert_shape(spec_output(g, "m.output"), 2, 5, 8);
+    dlt_graph_count(g, true, &counts);
+    assert_near(counts.total.parameters, 24 + 3 * 3 * 128, 0);
+    assert_near(counts.total.macs, 10.0 * 24 + 20.0 * 384, 0);
+    dlt_graph_destroy(g);
 }
 
 static void embeddings_keep_their_indices(void **state)
