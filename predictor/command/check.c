@@ -52,6 +52,22 @@ static __attribute__((format(printf, 2, 3))) void add_problem(struct check_repor
         r->problem[r->problems++] = text;
 }
 
+/* Learned positions: a table that is shorter than the sequence. An index of another length stands
+ * for one that repeats, such as that of relative positions. */
+static void find_position_problems(struct check_report *r, const struct dlt_node *n,
+                                   const struct dlt_tensor *in)
+{
+    const struct dlt_embedding_attributes *table = (const void *)n->attribute;
+    const struct dlt_node *maker = in->node < 0 ? NULL : &r->graph->node[in->node];
+    const struct dlt_arange_attributes *count = maker ? (const void *)maker->attribute : NULL;
+
+    if (!maker || strcmp(n->op->name, "embedding") != 0 || strcmp(maker->op->name, "arange") != 0)
+        return;
+    if (count->end == r->graph->seq && count->end > table->num_embeddings)
+        add_problem(r, "%s: %lld positions, and a table of %lld: PyTorch fails", n->name,
+                    (long long)count->end, (long long)table->num_embeddings);
+}
+
 /* What is allowed, and yet probably not what was meant by a layer that reads `in`. */
 static void find_input_problems(struct check_report *r, const struct dlt_node *n,
                                 const struct dlt_tensor *in)
@@ -84,8 +100,10 @@ static void find_node_problems(struct check_report *r, size_t node)
     const struct dlt_graph *g = r->graph;
     const struct dlt_node *n = &g->node[node];
 
-    if (n->input_count > 0)
+    if (n->input_count > 0) {
         find_input_problems(r, n, &g->tensor[n->input[0]]);
+        find_position_problems(r, n, &g->tensor[n->input[0]]);
+    }
     for (size_t k = 0; k < n->output_count && node + 1 < g->node_count; k++)
         if (g->tensor[n->output + (int)k].consumers == 0 &&
             (k == 0 || n->op->class != DLT_OP_RECURRENT))

@@ -252,10 +252,17 @@ static void project(struct dlt_hf *hf, const struct dlt_hf_attention *a, const c
     in_heads(hf, a, name, "@", heads, a->head_norm && strcmp(name, "value") != 0);
 }
 
+/* So that three of them can be added; no product is as wide. */
+static long long width_of(const struct dlt_hf_attention *a, int64_t heads)
+{
+    int64_t width = heads * a->head_size;
+
+    return width < INT64_MAX / 4 ? width : INT64_MAX / 4;
+}
+
 static void project_packed(struct dlt_hf *hf, const struct dlt_hf_attention *a)
 {
-    long long query = (long long)(a->heads * a->head_size);
-    long long key = (long long)(a->key_heads * a->head_size);
+    long long query = width_of(a, a->heads), key = width_of(a, a->key_heads);
 
     dlt_hf_layer(hf,
                  "\"dense\", \"out_features\": %lld, \"bias\": %s, \"name\": \"qkv_proj\", "

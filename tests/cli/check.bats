@@ -52,6 +52,10 @@ JSON
     [[ "$output" == *"lost: output 0 is used by no other layer"* ]]
     [[ "$output" == *"pool: its output size does not divide its input"* ]]
     [[ "$output" == *"frozen"* ]]
+    # GPT-2 learned 1024 positions: transformers' wpe(1024) is out of range.
+    "$dltime" check gpt2,seq=1024 --json | jq -e '.problems == []'
+    "$dltime" check gpt2,seq=1025 --json |
+        jq -e '.problems[0] | test(": 1025 positions, and a table of 1024: PyTorch fails$")'
 }
 
 @test "an error is one sentence on stderr with file, place and the nearest name" {
