@@ -38,8 +38,11 @@ void html_cell(FILE *page, const char *text)
 
 void html_number(FILE *page, double value, int digits, const char *unit)
 {
+    const double whole = ceil(log10(fabs(value) + 1)), most = 15; /* digits before the point */
     char buffer[32];
 
+    if (whole > digits && whole <= most)
+        digits = (int)whole;
     if (isfinite(value))
         fprintf(page, "<td class=\"n\">%s%s%s</td>", dlt_text_from_double(buffer, value, digits),
                 *unit ? " " : "", unit);

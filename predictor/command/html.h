@@ -11,8 +11,8 @@
  */
 void html_text(FILE *page, const char *text);
 
-/* Cells of a table's body: text; a figure of some significant digits, right-aligned, with a unit
- * ("" for none); a share as "4.5 %". Not finite: a dash. */
+/* Cells of a table's body: text; a figure of some significant digits, or of all before its
+ * point, right-aligned, with a unit ("" for none); a share as "4.5 %". Not finite: a dash. */
 void html_cell(FILE *page, const char *text);
 void html_number(FILE *page, double value, int digits, const char *unit);
 void html_percent(FILE *page, double share);

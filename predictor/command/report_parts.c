@@ -109,7 +109,7 @@ int report_write_history(FILE *page, const struct report *report, const struct p
         html_cell(page, network);
         html_number(page, c->factor, 3, "");
         html_number(page, c->users, 9, "");
-        html_number(page, c->jobs, 4, "");
+        html_number(page, c->jobs, 9, "");
         fputs("</tr>\n", page);
     }
     if (drawn)

@@ -96,7 +96,7 @@ END
         "$PWD" 'Paper <b>&amp;\"1\"</b>' >dltime.conf
     mkdir history
     echo '{"format":"dltime-history","version":1,"corrections":[
-        {"network":"00000000000000ff","partition":"one","factor":1.25,"jobs":12,"users":4}]}' \
+        {"network":"00000000000000ff","partition":"one","factor":1.25,"jobs":12345,"users":4}]}' \
         >history/site.json
     run -0 "$dltime" report --profile paper.dlp new.jsonl --output page --conf dltime.conf \
         --history history --curve new.jsonl
@@ -105,7 +105,8 @@ END
     run ! grep -q 'networks of convolutions begin' page/index.html # of another convention
     # After 50, 100 and all 104 of the others.
     [ "$(grep -cE '<td>conv2d</td><td class="n">[0-9]+</td><td class="n">[0-9.]+ ms' page/index.html)" -eq 3 ]
-    grep -q '<td>one</td><td>00000000000000ff</td><td class="n">1.25</td>' page/index.html
+    grep -q '<td>one</td><td>00000000000000ff</td><td class="n">1.25</td><td class="n">4</td><td class="n">12345</td>' \
+        page/index.html
     grep -qE '<td>one</td>.*<td>(cost model|general)</td><td class="n">[0-9.]+ ms</td>' page/index.html
     # The same again gives the same page: it replaces the old one.
     sed 's/It took [0-9]* s//' page/index.html >first
