@@ -74,6 +74,7 @@ int scores_skip(struct scores *scores, const struct score_key *key);
 size_t scores_groups(const struct scores *scores);
 const struct score_group *scores_group(const struct scores *scores, size_t index);
 
+/* The median is NaN out of memory, here and below. */
 struct score_summary score_summarise(const struct score_point *point, size_t count);
 /* The median is that of the points kept. */
 struct score_summary score_of_group(const struct score_group *group);

@@ -12,6 +12,7 @@ struct dlt_moments {
     double first, sum, squares, low, high;
 };
 
+/* value: finite. */
 static inline void dlt_moments_add(struct dlt_moments *m, double value)
 {
     if (m->count++ == 0)
