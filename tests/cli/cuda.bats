@@ -65,7 +65,7 @@ driver() {
 
 @test "a process that has lost the device says so, keeps its rows, and another one goes on" {
     [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
-    options=(run --backend cuda13 --ops max_pool1d --samples 40 --quiet --output lost.jsonl)
+    options=(run --backend cuda13 --memory 64 --ops max_pool1d --samples 40 --quiet --output lost.jsonl)
     HOST_LAUNCHES=2000 run --separate-stderr "$host/dlbench" "${options[@]}"
     [ "$status" -eq 1 ]
     [[ "$stderr" == *"ended, as the device no longer answers this process; --resume with another --seed goes on" ]]
@@ -93,7 +93,7 @@ driver() {
 @test "a row holds what the driver's management library says, and one of a shared device is marked" {
     [ -e "$host/backend_cuda13.so" ] || skip "the device on the host was not built"
     export LD_LIBRARY_PATH="$host/driver"
-    options=(run --backend cuda13 --ops max_pool1d --samples 1 --quiet --output)
+    options=(run --backend cuda13 --memory 64 --ops max_pool1d --samples 1 --quiet --output)
     "$host/dlbench" "${options[@]}" alone.jsonl
     [[ "$(head -n 1 alone.jsonl)" == *', driver 580.95.05, ECC on, 1 process"'* ]]
     [[ "$(head -n 1 alone.jsonl)" == *'; cublasLt '[0-9]*', driver '* ]]
