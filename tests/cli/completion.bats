@@ -187,3 +187,24 @@ exactly() { # WORD...
     offers "$BUILD/dltime mo"
     exactly models
 }
+
+# COMP_WORDBREAKS is the user's: npm's completion takes "=" out of it, others take ":".
+@test "where bash cuts words elsewhere, what is offered fits what it has cut" {
+    # shellcheck disable=SC2016 # offers expands it
+    export START='COMP_WORDBREAKS=${COMP_WORDBREAKS//=}'
+    offers "sbatch --dl-model resnet5"
+    exactly resnet50
+    offers "sbatch --dl-model=resnet5"
+    exactly --dl-model=resnet50
+    touch mine.json my@own.json
+    offers "sbatch --dl-model=./mi"
+    exactly --dl-model=./mine.json
+    offers "sbatch --dl-partition=auto:r"
+    exactly run
+    # shellcheck disable=SC2016
+    START='COMP_WORDBREAKS=${COMP_WORDBREAKS//:}'
+    offers "sbatch --dl-partition=auto:r"
+    exactly auto:run
+    offers "sbatch --dl-model=my@o"
+    exactly own.json
+}
