@@ -23,10 +23,10 @@ static bool starts_with(const char **text, const char *prefix)
     return true;
 }
 
-/* "v100:4", "4", "v100" or "": type and count. */
+/* "v100:4", "v100=4", "4", "v100" or "": type and count. */
 static bool take_type_and_count(const char *text, struct dlt_gpu_request *entry)
 {
-    const char *colon = strrchr(text, ':');
+    const char *equals = strrchr(text, '='), *colon = equals ? equals : strrchr(text, ':');
     const char *number = colon ? colon + 1 : text;
     char type[DLT_NAME_SIZE];
     int64_t count = 1;

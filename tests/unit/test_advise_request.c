@@ -24,6 +24,8 @@ static void gpus_are_read_in_every_way_that_slurm_writes_them(void **state)
         {"craynetwork:3,gpu:2", false, 2, ""},
         {"shard:8", false, 0, ""},
         {"gres/gpu:v100:4", false, 4, "v100"},
+        {"cpu=4,gres/gpu=2", false, 2, ""}, /* as TRES are named in accounting */
+        {"gres/gpu:v100=2", false, 2, "v100"},
         {"gres:gpu:1g.10gb:2", false, 2, "1g.10gb"},
         {"gpu:nvidia_a100_80gb_pcie:8", false, 8, "nvidia_a100_80gb_pcie"},
         {"4", true, 4, ""},
