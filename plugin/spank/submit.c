@@ -57,14 +57,19 @@ static void take_arguments(int argc, char **argv)
     }
 }
 
+/* Under each of the names that it was told by: to a job, again for --export=NONE, and by Slurm,
+ * which shows a job what the controller was told. */
 static void forget_outer_job(void)
 {
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        char name[64];
+    static const char *const before[] = {"", "SLURM_", "SLURM_SPANK_"};
 
-        unsetenv(told[i]);
-        snprintf(name, sizeof name, "SLURM_%s", told[i]);
-        unsetenv(name);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        for (size_t j = 0; j < sizeof before / sizeof *before; j++) {
+            char name[64];
+
+            snprintf(name, sizeof name, "%s%s", before[j], told[i]);
+            unsetenv(name);
+        }
     }
 }
 

@@ -58,7 +58,7 @@ told() { # FILE NAME
     submitted sbatch --parsable "${v100[@]}" -o plain.out --wrap env
     [[ $(wait_job "$job") == COMPLETED ]]
     run ! grep DLTIME_ plain.out
-    export DLTIME_LIMIT_S=7 SLURM_DLTIME_LIMIT_S=7
+    export DLTIME_LIMIT_S=7 SLURM_DLTIME_LIMIT_S=7 SLURM_SPANK_DLTIME_LIMIT_S=7
     submitted sbatch --parsable "${v100[@]}" -o plain.out --wrap env
     [[ $(wait_job "$job") == COMPLETED ]]
     run ! grep DLTIME_ plain.out
