@@ -265,7 +265,8 @@ static void ask_starts(const struct work *work)
     size_t index[DLT_SHORTLIST], count;
 
     if (dlt_config_objective(question->config, question->modes.partition) != DLT_OBJECTIVE_FINISH ||
-        !question->config->ask_start || !question->ask_start || question->request->partitions[0])
+        !question->config->ask_start || !question->ask_start || question->request->partitions[0] ||
+        question->request->hands_off)
         return;
     count = dlt_shortlist(question->config, question->request, advice->candidates, advice->count,
                           index);

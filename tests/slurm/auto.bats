@@ -82,9 +82,12 @@ priced() { # [SETTINGS]
     before=$(grep -c '_slurm_rpc_job_will_run' "$SLURM_DEV_ROOT/log/slurmctld.log" || true)
     scontrol setdebug debug2
     submit --gres=gpu:1 "$long" --dl-partition=auto:finish
-    scontrol setdebug info
     after=$(grep -c 'REQUEST_JOB_WILL_RUN' "$SLURM_DEV_ROOT/log/slurmctld.log" || true)
     ((after > 0 && after <= before + 6))
+    # Where nothing is chosen, nothing is asked.
+    submit --gres=gpu:1 "$long" --dl-partition=auto:finish --time=60 --time-min=10
+    scontrol setdebug info
+    [[ $(grep -c 'REQUEST_JOB_WILL_RUN' "$SLURM_DEV_ROOT/log/slurmctld.log" || true) == "$after" ]]
     [[ $(squeue -h -a -o %i | sort | uniq -d | wc -l) == 0 ]]
 }
 
