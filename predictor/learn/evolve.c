@@ -115,6 +115,8 @@ static bool gathered(const struct population *p)
         most = fmax(most, p->cost[i]);
         sum += p->cost[i];
     }
+    if (isinf(most))
+        return false;
     return most - least <= tolerance * fabs(sum) / (double)p->count || most < 1e-15;
 }
 

@@ -339,15 +339,3 @@ int dlt_generic_fit(const struct dlt_generic_data *data,
         return find_ranges(data, settings, low, high, error);
     return 0;
 }
-
-double dlt_generic_seconds(const struct dlt_generic *model, const double *intrinsic,
-                           const double *extrinsic)
-{
-    double time = 0, factor = 1;
-
-    for (size_t i = 0; i < model->intrinsics; i++)
-        time += model->a[i] * pow(intrinsic[i], model->p[i]);
-    for (size_t j = 0; j < model->extrinsics; j++)
-        factor *= pow(extrinsic[j], model->q[j]);
-    return time * factor + model->constant;
-}

@@ -55,8 +55,4 @@ int dlt_generic_fit(const struct dlt_generic_data *data,
                     const struct dlt_generic_settings *settings, struct dlt_generic *model,
                     struct dlt_generic *low, struct dlt_generic *high, struct dlt_error *error);
 
-/* Seconds; factors in the order that the model was fitted with. */
-double dlt_generic_seconds(const struct dlt_generic *model, const double *intrinsic,
-                           const double *extrinsic);
-
 #endif
