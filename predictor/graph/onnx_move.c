@@ -85,8 +85,8 @@ static int move_reshape(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     v.shape.rank = (int)dims.count;
     for (int d = 0; d < v.shape.rank; d++)
         v.shape.dim[d] = dims.value[d] == 0 && !zero && d < x->rank ? x->dim[d] : dims.value[d];
-    if ((!target || target->literal) && in->kind == DLT_ONNX_TENSOR && b->file_batch > 0 &&
-        b->file_batch != b->batch)
+    if ((!target || target->literal) && !in->literal && in->kind != DLT_ONNX_PARAMETER &&
+        b->file_batch > 0 && b->file_batch != b->batch)
         rescale(b, x, &v.shape);
     if (reshaped(b, x, &v.shape))
         return -1;
@@ -200,11 +200,14 @@ static int move_expand(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
     struct dlt_onnx_tensor room;
     const struct dlt_onnx_tensor *x = dlt_onnx_shape(b, in, &room);
     struct dlt_onnx_view v = dlt_onnx_view_whole(x);
+    struct dlt_onnx_value from_file = *in;
     struct dlt_onnx_ints dims;
     int shift;
 
     if (!dlt_onnx_value_ints(target, &dims))
         return 0;
+    /* What has the shape of a tensor grows with its batch. */
+    from_file.literal &= target->literal;
     if (dims.count > DLT_RANK)
         return dlt_fail(b->error, "%zu dimensions; %d is the most", dims.count, DLT_RANK);
     v.shape.rank = (int)dims.count > x->rank ? (int)dims.count : x->rank;
@@ -225,7 +228,7 @@ static int move_expand(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
         v.stride[d] = d < shift || x->dim[d - shift] == 1 ? 0 : v.stride[d - shift];
     if (dlt_onnx_recount(b, &v.shape))
         return -1;
-    return dlt_onnx_bind_view(b, 0, in, &v, DLT_ONNX_GIVEN_EXPAND, false) ? -1 : 1;
+    return dlt_onnx_bind_view(b, 0, &from_file, &v, DLT_ONNX_GIVEN_EXPAND, false) ? -1 : 1;
 }
 
 static int move_identity(struct dlt_onnx_build *b, struct dlt_onnx_value *in)

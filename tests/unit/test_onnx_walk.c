@@ -51,6 +51,27 @@ static void a_shape_written_for_one_sample_grows_with_the_batch(void **state)
     dlt_graph_destroy(graph);
 }
 
+/* x[:, 3:5] = 0 as torch.onnx writes it: zeros of the shape of a tensor, in one written out. */
+static void constants_of_a_tensors_shape_grow_with_it(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph = NULL;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 2, 4);
+    onnx_ints(&g, "zero", 0);
+    onnx_ints(&g, "to", 1, 8);
+    onnx_node(&g, "Shape", "x", "shape", "");
+    onnx_node(&g, "Expand", "zero shape", "zeros", "");
+    onnx_node(&g, "Reshape", "zeros to", "flat", "");
+    onnx_node(&g, "Cast", "flat", "reals", "to=1");
+    onnx_node(&g, "Reshape", "x to", "rows", "");
+    onnx_node(&g, "Concat", "rows reals", "y", "axis=1");
+    graph = onnx_build(&g, "", 5);
+    assert_shape(&graph->tensor[graph->output[0]], 5, 16);
+    dlt_graph_destroy(graph);
+}
+
 static void symbolic_sizes_are_bound_by_batch_and_seq(void **state)
 {
     struct onnx_bytes g = {0}, bytes;
@@ -325,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shape_that_is_computed_is_folded),
         cmocka_unit_test(a_shape_written_for_one_sample_grows_with_the_batch),
+        cmocka_unit_test(constants_of_a_tensors_shape_grow_with_it),
         cmocka_unit_test(symbolic_sizes_are_bound_by_batch_and_seq),
         cmocka_unit_test(what_becomes_a_shape_is_computed_as_the_standard_says),
         cmocka_unit_test(a_branch_is_chosen_by_a_constant_condition),
