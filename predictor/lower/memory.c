@@ -43,6 +43,20 @@ struct nodes {
     double largest;  /* elements of the largest layer, which sharded parameters are gathered for */
 };
 
+/* Elements of a product's parameters; those that it shares with what is no product, such as tied
+ * words, are cast for it alone. */
+static double product_elements(const struct dlt_graph *g, size_t node, double own)
+{
+    const struct dlt_node *n = &g->node[node];
+    enum dlt_op_class owner = g->node[n->weights_of].op->class;
+    struct dlt_op_result result;
+
+    if (n->weights_of == (int)node || owner == DLT_OP_CONVOLUTION || owner == DLT_OP_MATMUL)
+        return own;
+    dlt_node_infer(g, node, false, &result);
+    return own + result.weight;
+}
+
 /* Returns whether there was memory; nodes_clear in any case. */
 static bool nodes_fill(struct nodes *nodes, const struct dlt_graph *g, enum dlt_precision precision)
 {
@@ -63,7 +77,7 @@ static bool nodes_fill(struct nodes *nodes, const struct dlt_graph *g, enum dlt_
         nodes->trainable += g->node[i].trainable ? counts.parameters : 0;
         nodes->largest = fmax(nodes->largest, counts.parameters);
         if (class == DLT_OP_CONVOLUTION || class == DLT_OP_MATMUL)
-            nodes->products += counts.parameters;
+            nodes->products += product_elements(g, i, counts.parameters);
     }
     return true;
 }

@@ -458,6 +458,33 @@ static void memory_follows_precision_optimizer_and_sharding(void **state)
     assert_true(sgd.total > sgd.parameters + sgd.optimizer + sgd.activations + sgd.context);
 }
 
+/* Words of 1000 x 64, read and written: under autocast torch keeps a half copy of the matrix for
+ * the product (torch.autograd.graph.saved_tensors_hooks shows it), tied or not. */
+static void amp_copies_tied_words(void **state)
+{
+    static const char text[] =
+        "{\"inputs\": {\"ids\": {\"shape\": [8], \"dtype\": \"int64\"}}, \"layers\": ["
+        "{\"op\": \"embedding\", \"name\": \"words\", \"num_embeddings\": 1000, "
+        "\"embedding_dim\": 64}, {\"op\": \"dense\", \"out_features\": 1000, \"bias\": false, "
+        "\"weights\": \"words\"}, {\"op\": \"dense\", \"name\": \"d\", \"out_features\": 10}, "
+        "{\"op\": \"dense\", \"out_features\": 1000}, {\"op\": \"dense\", \"out_features\": 10, "
+        "\"weights\": \"d\"}], \"training\": {\"precision\": \"amp-bfloat16\"}}";
+    /* d: 1000 x 10 + 10, used twice; between them 10 x 1000 + 1000 */
+    const double words = 64000, others = 10010 + 11000;
+    struct dlt_model *model;
+    struct dlt_graph *graph = NULL;
+    struct dlt_memory memory;
+    struct dlt_error error;
+
+    (void)state;
+    if (spec_load(text, strlen(text), "", &model) || dlt_model_graph(model, 2, &graph, &error))
+        fail_msg("%s", spec_error);
+    dlt_plan_memory(graph, &model->training, true, 1, 0, &memory);
+    assert_near(memory.parameters, 6 * (words + others), 0);
+    dlt_graph_destroy(graph);
+    dlt_model_destroy(model);
+}
+
 /*
  * Three dense layers of 1000 x 1000 without bias over 250 rows of float32: 4 MB of weights and 1 MB
  * of activations each. Kept: the input and two outputs, since a dense layer keeps its input: 3 MB.
@@ -523,6 +550,7 @@ int main(void)
         cmocka_unit_test(units_of_the_same_work_are_recognised),
         cmocka_unit_test(the_update_launches_what_its_implementation_does),
         cmocka_unit_test(memory_follows_precision_optimizer_and_sharding),
+        cmocka_unit_test(amp_copies_tied_words),
         cmocka_unit_test(memory_is_the_peak_over_the_step),
     };
 
