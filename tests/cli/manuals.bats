@@ -101,6 +101,34 @@ examples() {
     examples dltime-devices.5 dltime-measurements.5 dltime-model.5 dltime-profile.5
 }
 
+# The Nth block of a page that is no commands but a file, or a part of one.
+shown() { # PAGE N
+    awk -v n="$2" '
+        /^\.Bd/ { block = ""; next }
+        /^\.Ed/ { if (block !~ /^\$ / && --n == 0) printf "%s", block; next }
+        { block = block $0 "\n" }' "$source_dir/man/$1"
+}
+
+@test "files that manuals show are read as they stand" {
+    mkdir -p shown/build shown/predictor shown/etc
+    shown dltime-model.5 1 >shown/model.json
+    dltime check shown/model.json
+    { echo '{"input": [64, 16, 16], "layers": [' && shown dltime-model.5 2 && echo ']}'; } >shown/block.json
+    dltime check shown/block.json
+    for block in 1 2; do shown dltime-measurements.5 $block | tr -d '\n' && echo; done >shown/rows.jsonl
+    dltime evaluate --profile general shown/rows.jsonl --json | jq -e '.operators.n == 1'
+    echo '{"format":"dltime-runs","version":1}' >shown/runs.jsonl
+    shown dltime-measurements.5 3 | tr -d '\n' >>shown/runs.jsonl
+    dltime evaluate --profile general shown/runs.jsonl --json | jq -e '.networks.n == 1'
+    shown dltime-measurements.5 5 >shown/history.json # 4: a scaling file, abridged
+    dltime predict lenet5,batch=8 --device a100 --history shown/history.json --partition gpu --json |
+        jq -e '.correction == 1.07'
+    cp "$BUILD/dltime" shown/build
+    cp "$source_dir/predictor/dltime.h" shown/predictor
+    shown dltime-devices.5 1 >shown/etc/devices.conf
+    shown/build/dltime devices --json 'Example X1' | jq -e '.devices[0] | .sms == 60 and .memory_gib == 24'
+}
+
 @test "examples of PyTorch's manuals run" {
     for PYTHON in /usr/bin/python3 python3 ''; do
         "$PYTHON" -c 'import torch' 2>/dev/null && break
