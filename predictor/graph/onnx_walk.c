@@ -319,11 +319,23 @@ static int visit(struct dlt_onnx_build *b, const struct dlt_onnx_graph *graph,
     return fn ? call(b, fn) : unknown_node(b);
 }
 
+/* Behind an operator that is not known the mistake may be its shape, which was a guess. */
+static void blame_unknown(struct dlt_onnx_build *b)
+{
+    struct dlt_error sentence = *b->error;
+
+    if (b->unknown > 0)
+        dlt_fail(b->error,
+                 "%.560s; before it %.0f operator%s not known, whose shape is a guess (%.60s)",
+                 sentence.text, b->unknown, b->unknown > 1 ? "s are" : " is", b->unknown_op);
+}
+
 /* "node NAME (Op): " before the sentence, once: a function's own node was named already. */
 static int fail_at(struct dlt_onnx_build *b, const struct dlt_onnx_node *n, size_t index)
 {
     if (strncmp(b->error->text, "node ", 5) == 0 || strncmp(b->error->text, "the ", 4) == 0)
         return -1;
+    blame_unknown(b);
     if (*n->name)
         return dlt_fail_in(b->error, "node \"%.200s\" (%.80s): ", n->name, n->op);
     return dlt_fail_in(b->error, "node %zu (%.80s): ", index, n->op);

@@ -434,6 +434,15 @@ static void further_outputs_are_there_or_named(void **state)
     assert_non_null(strstr(onnx_error,
                            "node \"z\" (Relu): reads \"more\", an output of the Softmax "
                            "before it that is not understood"));
+    onnx_input(&g, "x", 1, 1, 8);
+    onnx_node(&g, "SequenceConstruct", "x x", "s", "");
+    onnx_node(&g, "Transpose", "s", "z", "perm=0,2,1");
+    bytes = onnx_model(&g, 13);
+    assert_int_equal(onnx_load(&bytes, "", &model), -1);
+    assert_non_null(strstr(onnx_error,
+                           "node \"z\" (Transpose): perm has 3 numbers for 2 dimensions; "
+                           "before it 1 operator is not known, whose shape is a guess "
+                           "(SequenceConstruct)"));
 }
 
 static void what_is_not_known_is_estimated_and_said(void **state)
