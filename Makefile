@@ -348,13 +348,10 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ADVISE_OBJ) $(LIB_OBJ)
 # It reads what the learner reads.
 $(BUILD)/fuzz/fuzz_account: $(BUILD)/obj/predictor/learn/accounting.o
 
-# Seeds of the profile's fuzzer, in the format of the day.
-FUZZ_PROFILES := $(patsubst %,$(BUILD)/corpus/fuzz_profile/%.dlp,linear mlp)
-$(FUZZ_PROFILES): $(BUILD)/corpus/fuzz_profile/%.dlp: $(BUILD)/dltime tests/rows.awk
-	@mkdir -p $(@D)
-	awk -v n=150 -f tests/rows.awk >$@.jsonl
-	$(BUILD)/dltime train $@.jsonl --output $@ --method $*
-	@rm $@.jsonl
+# Seeds of the profile's fuzzer, in the format of the day: each kind of section.
+FUZZ_PROFILES := $(patsubst %,$(BUILD)/corpus/fuzz_profile/%.dlp,linear auto mlp general adapted)
+$(FUZZ_PROFILES) &: $(BUILD)/dltime tests/rows.awk tests/fuzz/make-profiles
+	tests/fuzz/make-profiles $(BUILD)/dltime $(BUILD)/corpus/fuzz_profile
 
 unit-programs: $(UNIT_TESTS)
 fuzz-programs: $(FUZZ_TARGETS) $(FUZZ_PROFILES)
@@ -524,11 +521,13 @@ $(foreach v,$(FOLDERS),\
 	$(if $(filter-out /%,$($v)),$(error $v=$($v): name an absolute path)))
 endif
 
+# By renames: a submission that loads half of an object is killed by a bus error.
 INSTALL      ?= install
 install: all $(LAID_MADE) $(LAID_CUDA)
 	@set -e; umask 022; for entry in $(LAID); do \
 		mode=$${entry%%:*} entry=$${entry#*:}; \
-		$(INSTALL) -D -m $$mode $${entry%%:*} "$(DESTDIR)$${entry#*:}"; \
+		$(INSTALL) -D -m $$mode $${entry%%:*} "$(DESTDIR)$${entry#*:}.new"; \
+		mv -fT "$(DESTDIR)$${entry#*:}.new" "$(DESTDIR)$${entry#*:}"; \
 	done; for entry in $(LAID_LINKS); do \
 		ln -sf $${entry#*:} "$(DESTDIR)$${entry%%:*}"; \
 	done

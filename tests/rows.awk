@@ -3,12 +3,16 @@
 #
 # Made-up measurements of a device of 10 TFLOP/s and 500 GB/s, for tests of what is learned from
 # rows, where the times themselves do not matter: n convolutions (each in three passes) and n / 4
-# softmaxes. Usage: awk -v n=400 -f rows.awk
+# softmaxes. Usage: awk -v n=400 [-v device=NAME] [-v sms=80] -f rows.awk
 BEGIN {
     srand(1)
+    if (device == "")
+        device = "Made up"
+    if (sms == "")
+        sms = 80
     split("forward backward_data backward_weight", pass)
-    print "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"Made up\"," \
-        "\"architecture\":\"volta\",\"compute_capability\":\"7.0\",\"sms\":80,\"cores_per_sm\":64," \
+    print "{\"format\":\"dltime-measurements\",\"version\":1,\"device\":{\"name\":\"" device \
+        "\",\"architecture\":\"volta\",\"compute_capability\":\"7.0\",\"sms\":" sms ",\"cores_per_sm\":64," \
         "\"clock_mhz\":1500,\"memory_gib\":16,\"memory_bandwidth_gbs\":900,\"l2_mib\":6," \
         "\"peak_fp32_gflops\":15000},\"software\":{\"timing\":\"events_batched\"}}"
     for (i = 0; i < n; i++) {

@@ -64,4 +64,11 @@ static inline void fuzz_check_error(const struct dlt_error *error)
         must((unsigned char)error->text[i] >= 0x20 && error->text[i] != 0x7f);
 }
 
+/* A number below `below`, of a target's own changes to its inputs. */
+static inline unsigned fuzz_draw(unsigned *state, unsigned below)
+{
+    *state = *state * 1664525U + 1013904223U;
+    return (*state >> 8) % below;
+}
+
 #endif

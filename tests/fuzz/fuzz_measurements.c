@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a measurement or run file; what was read and written again reads the same. */
+#include <math.h>
+
 #include "measure/measurements.h"
 
 #include "fuzz.h"
@@ -44,6 +46,18 @@ static void check_row(const struct dlt_measure_header *header,
     free(text);
 }
 
+/* What training takes from a run. */
+static void check_run(const struct dlt_run *run)
+{
+    double seconds = dlt_run_seconds(run);
+    char spec[1024];
+
+    must(isnan(seconds) || seconds > 0);
+    must(dlt_run_framework(run) < DLT_FRAMEWORKS);
+    if (dlt_run_spec(run, spec, sizeof spec))
+        must(strlen(spec) > 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { ROWS = 64, ERRORS = 64, CHECKED = 2 };
@@ -65,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             continue;
         }
         must(dlt_measure_header(reader)->runs || measurement.median_s > 0);
+        if (dlt_measure_header(reader)->runs)
+            check_run(&run);
         if (++rows == ROWS)
             break;
         if (rows <= CHECKED)
