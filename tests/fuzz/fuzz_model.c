@@ -99,12 +99,13 @@ static size_t find(const uint8_t *data, size_t size, const char *what, unsigned 
 
 static size_t add_layer(uint8_t *data, size_t size, size_t most, unsigned *state)
 {
-    size_t at = find(data, size, "{\"op\"", state);
+    size_t at = find(data, size, "{\"op\"", state), length;
     char text[1024];
 
-    return at == size
-               ? size
-               : splice(data, size, most, at, 0, text, write_layer(text, sizeof text, state));
+    if (at == size)
+        return size;
+    length = write_layer(text, sizeof text, state);
+    return splice(data, size, most, at, 0, text, length);
 }
 
 static size_t change_word(uint8_t *data, size_t size, size_t most, unsigned *state)
@@ -121,18 +122,13 @@ static size_t change_word(uint8_t *data, size_t size, size_t most, unsigned *sta
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
-    size_t changed = size;
-
     switch (fuzz_draw(&seed, 6)) {
     case 0:
     case 1:
-        changed = add_layer(data, size, most, &seed);
-        break;
+        return add_layer(data, size, most, &seed);
     case 2:
-        changed = change_word(data, size, most, &seed);
-        break;
+        return change_word(data, size, most, &seed);
     default:
-        changed = LLVMFuzzerMutate(data, size, most);
+        return LLVMFuzzerMutate(data, size, most);
     }
-    return changed;
 }
