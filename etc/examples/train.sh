@@ -29,16 +29,17 @@ if [ -n "$limit_s" ] && [ -n "$epoch_s" ]; then
     export EPOCHS_IN_LIMIT
 fi
 
-# The shell gets the signal (B:) and passes it on. It waits again afterwards, for `wait` ends then.
+# The shell gets the signal (B:) and passes it on. It waits again afterwards, for `wait` ends then;
+# a last time for the status, also of a training that ended at once.
 trap 'echo "time is nearly up: a checkpoint, please"; kill -USR1 "$pid" 2>/dev/null' USR1
 $train &
 pid=$!
 wait "$pid"
-status=$?
 while kill -0 "$pid" 2>/dev/null; do
     wait "$pid"
-    status=$?
 done
+wait "$pid"
+status=$?
 
 if [ "$status" -eq "$again" ]; then
     echo "stopped in time; back into the queue"
