@@ -47,6 +47,8 @@ static int forward_fused(struct bench_layer *layer, struct attention *a, struct 
     if (status)
         return status;
     status = bench_fused_forward(layer, a->statistics, &graph, error);
+    if (status == BENCH_OK && layer->standalone)
+        status = bench_graph_try(graph, error);
     if (status == BENCH_OK)
         status = prepare_backward(layer, a, error);
     if (status) {

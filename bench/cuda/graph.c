@@ -388,6 +388,21 @@ static int run_graph(struct bench_context *context, const void *what, int copy,
                        "a graph", error);
 }
 
+int bench_graph_try(struct bench_graph *graph, struct dlt_error *error)
+{
+    struct bench_context *context = graph->context;
+    struct pack pack = {.descriptor = NULL};
+    int status = bench_workspace(context, (size_t)graph->workspace, error);
+
+    graph->error = error;
+    if (status == BENCH_OK)
+        status = make_pack(graph, 0, &pack);
+    if (status == BENCH_OK)
+        status = bench_cudnn(cudnnBackendExecute(context->cudnn, graph->plan, pack.descriptor),
+                             "a graph", error);
+    return status ? status : bench_cuda(cudaStreamSynchronize(context->stream), "a graph", error);
+}
+
 int bench_graph_add(struct bench_layer *layer, enum dlt_pass pass, struct bench_graph *graph,
                     struct dlt_error *error)
 {

@@ -64,6 +64,9 @@ int bench_graph_finish(struct bench_graph *graph, struct dlt_error *error);
  * said of which type it is. */
 void bench_graph_bind(struct bench_graph *graph, const struct bench_buffer *place,
                       const struct bench_buffer *buffer);
+/* Runs a finished graph once, on the first copy of buffers that have their memory, and waits for
+ * it: whether the engine that takes it also runs it. */
+int bench_graph_try(struct bench_graph *graph, struct dlt_error *error);
 /* Adds a finished graph to a pass, and notes the engine as its algorithm. */
 int bench_graph_add(struct bench_layer *layer, enum dlt_pass pass, struct bench_graph *graph,
                     struct dlt_error *error);
