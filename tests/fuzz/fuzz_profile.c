@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Any bytes as a profile: refused, or prices and times of a network that are positive or unknown,
  * never nonsense. The checksums are made right first, so that what stands behind them is reached.
- */
+ * And as the bytes of one section: forests, which only many rows get, and tables of any shape. */
 #include <math.h>
 
 #include "predict/checksum.h"
 #include "predict/prepare.h"
 #include "predict/profile_format.h"
+#include "predict/section.h"
+#include "predict/table.h"
 
 #include "fuzz.h"
 
@@ -157,8 +159,52 @@ static void use(const uint8_t *data, size_t size, bool mend)
     dlt_profile_destroy(profile);
 }
 
+/* Goes wherever a section's numbers lead. */
+static void use_section(const struct dlt_section *section)
+{
+    static const char *const kinds[] = {"conv2d", "dense", "softmax", "elementwise"};
+    static const struct dlt_device device;
+
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        const struct dlt_record record = dlt_record_make(dlt_record_kind_find(kinds[k]));
+        struct dlt_answer answer;
+
+        dlt_section_answer(section, &device, &record, &answer);
+        must(answer.extrapolated >= 0 && answer.extrapolated <= 1);
+    }
+}
+
+static void use_table(const struct dlt_table *table)
+{
+    const struct dlt_record record = dlt_record_make(dlt_record_kind_find("conv2d"));
+    struct dlt_table_shape shape;
+
+    must(dlt_table_shape_of(&record, &shape));
+    for (int slot = 0; slot < DLT_TABLE_SLOTS; slot++) {
+        dlt_table_near(table, &shape, 3, (enum dlt_table_slot)slot);
+        for (uint32_t i = 0; i < table->head->shapes; i++)
+            dlt_table_known(table, &table->shape[i], 3, (enum dlt_table_slot)slot);
+    }
+}
+
+static void use_bytes(const uint8_t *data, size_t size)
+{
+    unsigned char *bytes = malloc(size + 1);
+    struct dlt_section section = {0};
+    struct dlt_table table;
+
+    must(bytes);
+    memcpy(bytes, data, size);
+    if (dlt_section_parse(bytes, size, &section) && dlt_section_trees_are_sound(&section))
+        use_section(&section);
+    if (dlt_table_parse(bytes, size, &table))
+        use_table(&table);
+    free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    use_bytes(data, size);
     use(data, size, false);
     use(data, size, true);
     return 0;
