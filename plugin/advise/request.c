@@ -209,15 +209,29 @@ bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape
            (shape->cpus == 0 || placement->cpus <= shape->cpus);
 }
 
+/* Accounts and QOS are the same to Slurm in capitals and small letters. */
+static bool names(const struct dlt_list *list, const char *name)
+{
+    char small_list[DLT_LIST_SIZE], small_name[DLT_NAME_SIZE];
+
+    dlt_text_copy(small_list, sizeof small_list, list->names);
+    dlt_text_copy(small_name, sizeof small_name, name);
+    for (char *at = small_list; *at; at++)
+        *at = dlt_text_lower(*at);
+    for (char *at = small_name; *at; at++)
+        *at = dlt_text_lower(*at);
+    return *name && dlt_list_has(small_list, small_name);
+}
+
 /* Of two lists and a name that is not known where it is "". */
 static enum dlt_access access_by(const char *name, const struct dlt_list *allow,
                                  const struct dlt_list *deny)
 {
     if (allow->names[0])
-        return *name && dlt_list_has(allow->names, name) ? DLT_ACCESS_OPEN : DLT_ACCESS_CLOSED;
+        return names(allow, name) ? DLT_ACCESS_OPEN : DLT_ACCESS_CLOSED;
     if (!deny->names[0])
         return DLT_ACCESS_OPEN;
-    if (strcmp(deny->names, "*") == 0 || (*name && dlt_list_has(deny->names, name)))
+    if (strcmp(deny->names, "*") == 0 || names(deny, name))
         return DLT_ACCESS_CLOSED;
     return *name ? DLT_ACCESS_OPEN : DLT_ACCESS_UNSURE;
 }

@@ -197,6 +197,10 @@ static void access_follows_accounts_and_qos(void **state)
         {"", "long", "", "", "", "long", true, DLT_ACCESS_CLOSED},
         {"physics", "long", "physics", "", "short", "", true, DLT_ACCESS_CLOSED},
         {"physics", "", "physics", "", "", "long", true, DLT_ACCESS_UNSURE},
+        /* Slurm refuses -A GUESTS and -q LONG like the others. */
+        {"Physics", "", "physics,math", "", "", "", true, DLT_ACCESS_OPEN},
+        {"GUESTS", "", "", "guests", "", "", true, DLT_ACCESS_CLOSED},
+        {"", "LONG", "", "", "", "long", true, DLT_ACCESS_CLOSED},
     };
 
     (void)state;
