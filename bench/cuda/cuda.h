@@ -19,7 +19,7 @@
 #include "base/error.h"
 #include "plan.h"
 
-#if CUDNN_VERSION < 90800
+#if defined CUDNN_VERSION && CUDNN_VERSION < 90800
 #error "cuDNN 9.8 or later is needed: graph.c describes devices to it"
 #endif
 
