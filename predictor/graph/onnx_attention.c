@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What onnxruntime's transformer optimiser writes: attention and embeddings as one node (domain
- * com.microsoft; https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md). */
+ * com.microsoft; https://github.com/microsoft/onnxruntime/blob/main/docs/ContribOperators.md), and
+ * what the standard has of it since opset 23. */
 #include <string.h>
 
 #include "graph/onnx_build.h"
@@ -31,7 +32,8 @@ static int in_heads(struct dlt_onnx_build *b, int x, int64_t heads)
     return x < 0 ? -1 : dlt_onnx_add_shaped(b, DLT_ONNX_GIVEN_PERMUTE, x, 4, dim);
 }
 
-/* Attention over batch x length x width tensors; gives batch x length x width of the values. */
+/* Attention over batch x length x width tensors; gives batch x length x width of the values. Over
+ * queries that come in heads it gives heads. */
 static int attend(struct dlt_onnx_build *b, const int qkv[3], int64_t heads, int64_t key_heads)
 {
     struct dlt_onnx_layer layer = dlt_onnx_layer("scaled_dot_product_attention");
@@ -42,10 +44,11 @@ static int attend(struct dlt_onnx_build *b, const int qkv[3], int64_t heads, int
     for (int i = 0; i < 3; i++)
         if ((input[i] = in_heads(b, qkv[i], i ? key_heads : heads)) < 0)
             return -1;
-    dlt_onnx_set(&layer, "is_causal", dlt_onnx_integer(b, "unidirectional", 0) != 0);
+    dlt_onnx_set(&layer, "is_causal",
+                 dlt_onnx_integer(b, "unidirectional", dlt_onnx_integer(b, "is_causal", 0)) != 0);
     x = dlt_onnx_add(b, &layer, input, 3);
-    if (x < 0)
-        return -1;
+    if (x < 0 || input[0] == qkv[0])
+        return x;
     t = dlt_builder_tensor(b->builder, x);
     apart[0] = dim[0] = t->dim[0];
     apart[1] = dim[1] = t->dim[2];
@@ -91,7 +94,7 @@ static int packed_attention(struct dlt_onnx_build *b)
 
 static int plain_attention(struct dlt_onnx_build *b)
 {
-    int64_t heads = dlt_onnx_integer(b, "num_heads", 1);
+    int64_t heads = dlt_onnx_integer(b, "num_heads", dlt_onnx_integer(b, "q_num_heads", 1));
     int qkv[3];
 
     for (size_t k = 0; k < 3; k++) {
@@ -148,22 +151,22 @@ static int rotary(struct dlt_onnx_build *b)
 }
 
 static const struct {
-    const char *op;
+    const char *domain, *op;
     int (*add)(struct dlt_onnx_build *);
 } nodes[] = {
-    {"Attention", packed_attention},
-    {"MultiHeadAttention", plain_attention},
-    {"GroupQueryAttention", plain_attention},
-    {"EmbedLayerNormalization", embed_norm},
-    {"RotaryEmbedding", rotary},
+    {"com.microsoft", "Attention", packed_attention},
+    {"com.microsoft", "MultiHeadAttention", plain_attention},
+    {"com.microsoft", "GroupQueryAttention", plain_attention},
+    {"com.microsoft", "EmbedLayerNormalization", embed_norm},
+    {"com.microsoft", "RotaryEmbedding", rotary},
+    {"", "Attention", plain_attention},
+    {"", "RotaryEmbedding", rotary},
 };
 
 int dlt_onnx_attention_node(struct dlt_onnx_build *b)
 {
-    if (strcmp(b->node->domain, "com.microsoft") != 0)
-        return 0;
     for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
-        if (strcmp(nodes[i].op, b->node->op) == 0)
+        if (strcmp(nodes[i].domain, b->node->domain) == 0 && strcmp(nodes[i].op, b->node->op) == 0)
             return nodes[i].add(b);
     return 0;
 }

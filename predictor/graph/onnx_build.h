@@ -11,7 +11,7 @@
  *   onnx_fuse.c, onnx_fused.c   layers that were exported as many nodes: found, and added
  *   onnx_einsum.c  products that an equation describes
  *   onnx_pick.c    what picks or places elements by an index
- *   onnx_attention.c  onnxruntime's fusions of attention and embeddings
+ *   onnx_attention.c  attention and embeddings that are one node
  *   onnx_walk.c    nodes, functions, branches; onnx_inputs.c: the inputs
  */
 #ifndef DLT_GRAPH_ONNX_BUILD_H

@@ -271,6 +271,12 @@ static void attention_and_embeddings_of_onnxruntime(void **state)
          "reshape permute reshape permute reshape permute scaled_dot_product_attention permute "
          "reshape",
          0, 16},
+        /* Opset 23; heads that are apart stay so. */
+        {"Attention x y y > out q_num_heads=4 kv_num_heads=4 is_causal=1",
+         "reshape permute reshape permute reshape permute scaled_dot_product_attention permute "
+         "reshape",
+         0, 16},
+        {"RotaryEmbedding x > out", "scale", 0, 16},
         {"ms:RotaryEmbedding x ids w b > out", "scale", 0, 16},
         {"ms:BiasGelu x w > out", "parameter add gelu", 16, 16},
         {"ms:FastGelu x > out", "gelu", 0, 16},
