@@ -111,7 +111,7 @@ static int check_concat(struct dlt_onnx_build *b, int *axis, bool *constant)
 static int copy_concat(struct dlt_onnx_build *b)
 {
     struct dlt_onnx_layer layer = dlt_onnx_layer("concat");
-    size_t count = b->node->input_count;
+    size_t count = 0;
     bool constant = false;
     int *input, axis = 0;
 
@@ -119,12 +119,18 @@ static int copy_concat(struct dlt_onnx_build *b)
         return -1;
     if (constant)
         return concat_parameters(b, axis);
-    input = dlt_onnx_alloc(&b->arena, count, sizeof *input, b->error);
+    input = dlt_onnx_alloc(&b->arena, b->node->input_count, sizeof *input, b->error);
     if (!input)
         return -1;
-    for (size_t k = 0; k < count; k++)
-        if ((input[k] = dlt_onnx_needed(b, k)) < 0)
+    for (size_t k = 0; k < b->node->input_count; k++) {
+        const struct dlt_onnx_value *part = dlt_onnx_input(b, k);
+
+        /* What has no elements adds none. */
+        if (part->kind != DLT_ONNX_TENSOR && part->constant->count == 0)
+            continue;
+        if ((input[count++] = dlt_onnx_needed(b, k)) < 0)
             return -1;
+    }
     if (widen_all(b, input, count, axis))
         return -1;
     if (count == 1)

@@ -313,26 +313,31 @@ static int fold_reduce(struct dlt_onnx_build *b)
     static const char *const steps[] = {"Mul", "Add", "Max", "Min"};
     const struct dlt_onnx_value *value = dlt_onnx_input(b, 0);
     int which = dlt_name_index(ops, 4, b->node->op);
+    const struct dlt_onnx_tensor *t = value ? value->constant : NULL;
     struct dlt_onnx_tensor *out;
     struct dlt_onnx_ints axes;
-    int64_t one = 1, sum;
+    int64_t one = 1, whole = 0;
+    double real;
     int given;
 
-    if (which < 0 || !dlt_onnx_is_constant(value) || !value->constant->ints ||
-        value->constant->rank > 1 || value->constant->count == 0)
+    if (which < 0 || !dlt_onnx_is_constant(value) || t->rank > 1 || t->count == 0)
         return 0;
     given = dlt_onnx_list_or_input(b, "axes", 1, &axes);
     if (given < 0 || (given > 0 && axes.count > 1))
         return 0;
-    sum = value->constant->ints[0];
-    for (int64_t i = 1; i < value->constant->count; i++)
-        sum = dlt_onnx_find_binary(steps[which])->integer(sum, value->constant->ints[i]);
-    out = dlt_onnx_constant(b, value->constant->type,
-                            dlt_onnx_integer(b, "keepdims", 1) ? value->constant->rank : 0, &one,
-                            true);
+    whole = t->ints ? t->ints[0] : 0;
+    real = dlt_onnx_element(t, 0);
+    for (int64_t i = 1; i < t->count; i++) {
+        const struct dlt_onnx_binary *step = dlt_onnx_find_binary(steps[which]);
+
+        whole = t->ints ? step->integer(whole, t->ints[i]) : 0;
+        real = step->real(real, dlt_onnx_element(t, i));
+    }
+    out =
+        dlt_onnx_constant(b, t->type, dlt_onnx_integer(b, "keepdims", 1) ? t->rank : 0, &one, true);
     if (!out)
         return -1;
-    dlt_onnx_set_element(out, 0, 0, sum);
+    dlt_onnx_set_element(out, 0, real, whole);
     return bind(b, out, value->literal);
 }
 
