@@ -409,7 +409,7 @@ void dlt_target_price(const struct dlt_profile *profile, const struct dlt_target
         *price = other_precision(&q, record);
     if (!dlt_price_known(price))
         *price = relative(&q, record);
-    if (dlt_price_known(price) && price->seconds >= 0)
+    if (dlt_price_known(price) && price->seconds > 0)
         return;
     seconds = dlt_price_roofline(&q, record);
     if (isfinite(seconds))
