@@ -177,19 +177,22 @@ static bool kind_of(const struct work *work, const struct dlt_partition *partiti
 
 /* The nodes that a job may have: of all kinds that could run a part of it. 0: unknown. */
 static int nodes_for(const struct work *work, const struct dlt_partition *partition, size_t first,
-                     const struct dlt_request *request)
+                     struct dlt_request request)
 {
     struct dlt_forecast_place kind;
     int nodes = 0;
 
+    /* Of one kind alone it may need more. */
+    if (request.most_nodes > request.nodes)
+        request.most_nodes = INT_MAX;
     for (size_t i = 0; kind_of(work, partition, first, i, &kind); i++) {
         const int mine = kind.shape.nodes;
         struct dlt_placement ignored;
 
         kind.shape.nodes = 0;
-        if (dlt_request_features(request, kind.site ? kind.site->features : "") ==
+        if (dlt_request_features(&request, kind.site ? kind.site->features : "") ==
                 DLT_ACCESS_CLOSED ||
-            !dlt_request_place(request, &kind.shape, &ignored))
+            !dlt_request_place(&request, &kind.shape, &ignored))
             continue;
         if (mine == 0)
             return partition->max_nodes;
@@ -208,7 +211,7 @@ static void add_partition(struct work *work, const struct dlt_partition *partiti
     int nodes;
 
     request.exclusive = request.exclusive || partition->exclusive;
-    nodes = nodes_for(work, partition, first, &request);
+    nodes = nodes_for(work, partition, first, request);
     for (; kind_of(work, partition, first, kinds, &kind); kinds++) {
         kind.shape.nodes = nodes;
         add_candidate(work, partition, &kind, &request);

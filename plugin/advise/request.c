@@ -138,17 +138,27 @@ static int cpus_of(const struct dlt_request *request)
     return request->cpus > cpus ? request->cpus : cpus;
 }
 
+/* Whether the user left it to Slurm how many nodes there are, or gave a range of them. */
+static bool nodes_may_grow(const struct dlt_request *request)
+{
+    return request->nodes == 0 || request->most_nodes > request->nodes;
+}
+
 /* Nodes that tasks and CPUs need, where the user did not say how many. */
 static int nodes_of(const struct dlt_request *request, const struct dlt_shape *shape)
 {
-    int nodes = 1;
+    int nodes = at_least_one(request->nodes), needed;
 
-    if (request->nodes > 0)
-        return request->nodes;
-    if (request->tasks > 0 && request->tasks_per_node > 0)
-        nodes = ceil_div(request->tasks, request->tasks_per_node);
-    if (shape->cpus > 0 && ceil_div(cpus_of(request), shape->cpus) > nodes)
-        nodes = ceil_div(cpus_of(request), shape->cpus);
+    if (!nodes_may_grow(request))
+        return nodes;
+    if (request->tasks > 0 && request->tasks_per_node > 0) {
+        needed = ceil_div(request->tasks, request->tasks_per_node);
+        nodes = needed > nodes ? needed : nodes;
+    }
+    if (shape->cpus > 0) {
+        needed = ceil_div(cpus_of(request), shape->cpus);
+        nodes = needed > nodes ? needed : nodes;
+    }
     return nodes;
 }
 
@@ -161,7 +171,7 @@ static int nodes_of_gpus(const struct dlt_request *request, int least)
         all = product(request->per_task.count, request->tasks);
     if (!each)
         each = product(request->per_socket.count, at_least_one(request->sockets_per_node));
-    nodes = each > 0 && request->nodes == 0 ? ceil_div(all, each) : 0;
+    nodes = each > 0 && nodes_may_grow(request) ? ceil_div(all, each) : 0;
     return nodes > least ? nodes : least;
 }
 
@@ -189,7 +199,7 @@ static bool place_gpus(const struct dlt_request *request, const struct dlt_shape
                     product(at_least_one(request->sockets_per_node), placement->nodes));
     /* GPUs that are counted for the whole job spread over as many nodes as it takes. */
     needed = ceil_div(placement->devices, shape->gpus);
-    if (request->nodes == 0 && (request->per_job.count || request->per_task.count) &&
+    if (nodes_may_grow(request) && (request->per_job.count || request->per_task.count) &&
         needed > placement->nodes)
         placement->nodes = needed;
     return ceil_div(placement->devices, placement->nodes) <= shape->gpus;
@@ -206,6 +216,7 @@ bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape
                           ? shape->cpus
                           : ceil_div(cpus_of(request), placement->nodes);
     return (shape->nodes == 0 || placement->nodes <= shape->nodes) &&
+           (request->most_nodes == 0 || placement->nodes <= request->most_nodes) &&
            (shape->cpus == 0 || placement->cpus <= shape->cpus);
 }
 

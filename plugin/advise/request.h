@@ -16,7 +16,8 @@ struct dlt_request {
     char partitions[1024]; /* as -p has them, with commas */
     double time_s;         /* --time; INFINITY: unlimited */
     int nodes, tasks, tasks_per_node, cpus_per_task;
-    int cpus; /* of the job at least */
+    int most_nodes; /* of -N 2-4, of which `nodes` has the least; 0 or that: so many and no more */
+    int cpus;       /* of the job at least */
     int sockets_per_node;
     bool exclusive;
     struct dlt_gpu_request per_job, per_node, per_socket, per_task;

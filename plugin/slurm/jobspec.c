@@ -71,8 +71,10 @@ static void read_description(void *opt, const job_desc_msg_t *job, struct dlt_re
     if (slurm_option_isset(opt, "time"))
         request->time_s = minutes(job->time_limit);
     /* The number of nodes has a default that nobody asked for. */
-    if (slurm_option_isset(opt, "nodes"))
+    if (slurm_option_isset(opt, "nodes")) {
         request->nodes = count32(job->min_nodes);
+        request->most_nodes = count32(job->max_nodes);
+    }
     request->tasks = count32(job->num_tasks);
     request->tasks_per_node = count16(job->ntasks_per_node);
     request->cpus_per_task = count16(job->cpus_per_task);

@@ -30,7 +30,7 @@
 typedef struct {
     char *account, *features, *partition, *qos;
     char *tres_per_job, *tres_per_node, *tres_per_socket, *tres_per_task;
-    uint32_t time_limit, min_nodes, num_tasks, min_cpus, user_id, group_id;
+    uint32_t time_limit, min_nodes, max_nodes, num_tasks, min_cpus, user_id, group_id;
     uint16_t ntasks_per_node, cpus_per_task, sockets_per_node, shared;
 } job_desc_msg_t;
 

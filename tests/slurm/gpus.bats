@@ -49,8 +49,10 @@ advised() { # OPTION...
         devices 4 && advised -p v100 $how || { echo "$how"; return 1; }
     done
     # Eight GPUs need both nodes.
-    submit -p v100 --gpus=8 "$long"
-    devices 8
+    for how in --gpus=8 "-N 1-2 --gpus=8"; do
+        submit -p v100 $how "$long"
+        devices 8 && advised -p v100 $how || { echo "$how"; return 1; }
+    done
 }
 
 @test "more GPUs make a shorter limit" {

@@ -110,6 +110,34 @@ static void gpus_of_the_job_and_of_each_node_make_the_nodes(void **state)
     }
 }
 
+/* sbatch(1), -N: a minimum, or a minimum and a maximum. */
+static void a_range_of_nodes_is_as_many_as_it_takes(void **state)
+{
+    static const struct dlt_shape many = {.nodes = 8, .cpus = 40, .gpus = 4};
+    static const struct {
+        struct dlt_request request;
+        int nodes; /* 0: not placed */
+    } cases[] = {
+        {{.nodes = 1, .most_nodes = 2, .per_job.count = 6}, 2},
+        {{.nodes = 1, .most_nodes = 2, .per_job.count = 4}, 1},
+        {{.nodes = 1, .most_nodes = 2, .per_job.count = 9}, 0},
+        {{.nodes = 1, .most_nodes = 1, .per_job.count = 6}, 0},
+        {{.nodes = 2, .most_nodes = 4, .per_node.count = 1}, 2},
+        {{.nodes = 1, .most_nodes = 4, .tasks = 100}, 3},
+        {{.nodes = 1, .most_nodes = 2, .tasks = 100}, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_placement placement;
+
+        assert_int_equal(dlt_request_place(&cases[i].request, &many, &placement),
+                         cases[i].nodes > 0);
+        if (cases[i].nodes)
+            assert_int_equal(placement.nodes, cases[i].nodes);
+    }
+}
+
 static void what_does_not_fit_is_not_placed(void **state)
 {
     struct dlt_request request;
@@ -328,6 +356,7 @@ int main(void)
         cmocka_unit_test(nonsense_for_a_count_is_refused),
         cmocka_unit_test(gpus_of_a_job_add_up_over_nodes_and_tasks),
         cmocka_unit_test(gpus_of_the_job_and_of_each_node_make_the_nodes),
+        cmocka_unit_test(a_range_of_nodes_is_as_many_as_it_takes),
         cmocka_unit_test(what_does_not_fit_is_not_placed),
         cmocka_unit_test(cpus_are_tasks_times_cpus_per_task),
         cmocka_unit_test(absurd_numbers_do_not_overflow),
