@@ -86,7 +86,7 @@ static bool entry_is_sound(const struct dlt_profile *p, const struct dlt_file_en
     const struct dlt_device *d = &e->device;
     uint64_t end = (uint64_t)e->first_section + e->section_count;
 
-    return TEXT_ENDS(d->name) && TEXT_ENDS(d->vendor) && TEXT_ENDS(d->architecture) &&
+    return TEXT_ENDS(d->name) && d->name[0] && TEXT_ENDS(d->vendor) && TEXT_ENDS(d->architecture) &&
            TEXT_ENDS(d->isa) && TEXT_ENDS(d->interconnect) && TEXT_ENDS(e->software.framework) &&
            TEXT_ENDS(e->software.backend) && TEXT_ENDS(e->software.cuda) &&
            (unsigned)e->software.timing < DLT_TIMINGS && e->threads >= 0 && isfinite(e->flops_s) &&
@@ -100,15 +100,22 @@ static bool section_is_sound(const struct dlt_profile *p, const struct dlt_file_
            s->size <= p->size - s->offset && s->basis <= DLT_BASIS_MEASURED;
 }
 
+/* A time, a factor, a spread or a count. */
+static bool is_some(double value)
+{
+    return isfinite(value) && value >= 0;
+}
+
 static bool step_is_sound(const struct dlt_profile *p, const struct dlt_file_step *step)
 {
     const struct dlt_step_parameters *s = &step->parameters;
 
-    return step->entry < p->header->entry_count && isfinite(s->device_factor) &&
-           isfinite(s->backward_factor) && isfinite(s->constant_s) && isfinite(s->dispatch_s) &&
-           isfinite(s->allocate_s) && s->corner >= 1 && s->corner <= 100 &&
-           isfinite(s->bias_sigma) && isfinite(s->network_sigma) && isfinite(s->run_sigma) &&
-           isfinite(s->devices) && isfinite(s->networks) && isfinite(s->runs);
+    return step->entry < p->header->entry_count && is_some(s->device_factor) &&
+           s->device_factor > 0 && is_some(s->backward_factor) && s->backward_factor > 0 &&
+           is_some(s->constant_s) && is_some(s->dispatch_s) && is_some(s->allocate_s) &&
+           s->corner >= 1 && s->corner <= 100 && is_some(s->bias_sigma) &&
+           is_some(s->network_sigma) && is_some(s->run_sigma) && is_some(s->devices) &&
+           is_some(s->networks) && is_some(s->runs);
 }
 
 static int check_directory(const struct dlt_profile *p, struct dlt_error *error)
