@@ -453,6 +453,19 @@ int dlt_advice_assume(const struct dlt_config *config, const struct dlt_request 
     return 0;
 }
 
+int dlt_advice_assume_private(const struct dlt_config *config, const struct dlt_request *request,
+                              int64_t slurm_uid, struct dlt_snapshot **snapshot,
+                              struct dlt_error *error)
+{
+    if (config->partition_count == 0)
+        return dlt_fail(error, "Slurm keeps its partitions to itself (PrivateData), and "
+                               "dltime.conf describes none");
+    if (dlt_advice_assume(config, request, snapshot, error))
+        return -1;
+    (*snapshot)->slurm_uid = slurm_uid;
+    return 0;
+}
+
 void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet)
 {
     struct dlt_decision warnings = {0};

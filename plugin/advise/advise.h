@@ -56,6 +56,12 @@ void dlt_advice_destroy(struct dlt_advice *advice);
 int dlt_advice_assume(const struct dlt_config *config, const struct dlt_request *request,
                       struct dlt_snapshot **snapshot, struct dlt_error *error);
 
+/* The same for a cluster whose PrivateData hides them: fails where the configuration describes none
+ * either. slurm_uid: SlurmUser. */
+int dlt_advice_assume_private(const struct dlt_config *config, const struct dlt_request *request,
+                              int64_t slurm_uid, struct dlt_snapshot **snapshot,
+                              struct dlt_error *error);
+
 /* The table and what is said below it. quiet: warnings alone. */
 void dlt_advice_print(FILE *stream, const struct dlt_advice *advice, bool quiet);
 

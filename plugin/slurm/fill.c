@@ -122,6 +122,12 @@ static void fill_cluster(struct dlt_snapshot *snapshot)
     snapshot->nodes_private = (slurm_conf.private_data & PRIVATE_DATA_NODES) != 0;
 }
 
+bool fill_refused(void)
+{
+    return (slurm_conf.private_data & PRIVATE_DATA_PARTITIONS) && geteuid() != 0 &&
+           geteuid() != (uid_t)slurm_conf.slurm_user_id;
+}
+
 int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *error)
 {
     struct dlt_snapshot *made = dlt_snapshot_create();
@@ -132,6 +138,10 @@ int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *
     if (!made)
         return dlt_fail_memory(error);
     fill_cluster(made);
+    if (fill_refused()) {
+        *snapshot = made;
+        return 0;
+    }
     /* All of them, since a job may be sent to a hidden one by name; and those that the user is
      * shown, which say beside the hidden ones also what other groups have to themselves. */
     if (slurm_load_partitions(0, &partitions, SHOW_ALL) || slurm_load_partitions(0, &listed, 0)) {
@@ -171,12 +181,6 @@ out:
         slurm_free_partition_info_msg(listed);
     dlt_snapshot_destroy(made);
     return result;
-}
-
-bool fill_refused(void)
-{
-    return (slurm_conf.private_data & PRIVATE_DATA_PARTITIONS) && geteuid() != 0 &&
-           geteuid() != (uid_t)slurm_conf.slurm_user_id;
 }
 
 void fill_key(bool nodes, char *key, size_t size)

@@ -6,8 +6,9 @@
 
 /*
  * Loads the partitions that the caller may see and, with nodes, what their nodes have; nodes are
- * left out where PrivateData hides them. Takes as long as Slurm's client calls take: call it where
- * that does no harm. The caller destroys *snapshot.
+ * left out where PrivateData hides them, and where it hides partitions there are none and Slurm is
+ * not asked. Takes as long as Slurm's client calls take: call it where that does no harm. The
+ * caller destroys *snapshot.
  */
 int fill_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_error *error);
 

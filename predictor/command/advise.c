@@ -58,13 +58,22 @@ static int load_snapshot(bool nodes, struct dlt_snapshot **snapshot, struct dlt_
 
 /* Nodes are asked for only where the configuration does not describe partitions: that locks the
  * controller's node table. */
-static int load_cluster(const char *conf, struct dlt_config *config, struct dlt_snapshot **snapshot,
+static int load_cluster(const char *conf, const struct dlt_request *request,
+                        struct dlt_config *config, struct dlt_snapshot **snapshot,
                         struct dlt_error *error)
 {
     if (load_snapshot(false, snapshot, error))
         return -1;
     if (dlt_config_load(conf, (uid_t)(*snapshot)->slurm_uid, config, error))
         return -1;
+    /* Slurm keeps them to itself. */
+    if ((*snapshot)->partition_count == 0) {
+        int64_t slurm_uid = (*snapshot)->slurm_uid;
+
+        dlt_snapshot_destroy(*snapshot);
+        *snapshot = NULL;
+        return dlt_advice_assume_private(config, request, slurm_uid, snapshot, error);
+    }
     if (config->partition_count > 0)
         return 0;
     dlt_snapshot_destroy(*snapshot);
@@ -85,7 +94,7 @@ static int advise(const char *spec, const char *conf, const struct advise_option
     int status = COMMAND_FAILED;
 
     dlt_config_init(&config);
-    if (load_cluster(conf, &config, &snapshot, &error)) {
+    if (load_cluster(conf, &options->request, &config, &snapshot, &error)) {
         command_fail("advise", &error);
         goto out;
     }

@@ -323,6 +323,8 @@ END
     conf_with '' "$(site v100 v100 'gpus_per_node = 4; max_wall = "1-0";')"
     submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
     set_as_said
+    run -0 other dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- "${v100[@]}"
+    diff <(echo "${stderr/ set to/ would be set to}") <(echo "$output")
     # The job may land where nobody knows how long it takes.
     submitted other sbatch --parsable --hold -p v100,p100 --gres=gpu:1 "$long" --wrap true
     warns "no estimate for p100, so the time limit is left alone: dltime.conf does not describe it"
