@@ -309,18 +309,19 @@ static bool names_none(const struct work *work, char *why, size_t size)
     const struct dlt_snapshot *snapshot = work->question->snapshot;
     const char *asked = work->question->request->partitions;
     const size_t room = size - sizeof ", and 18446744073709551615 more";
-    const char *before = "";
+    const char *before = "; there are ";
     size_t used, left = 0;
 
     if (!*asked || work->question->request->elsewhere || snapshot->partition_count == 0)
         return false;
-    used = (size_t)snprintf(why, size, "there is no partition %.200s; there are ", asked);
+    used = (size_t)snprintf(why, size, "there is no partition %.200s", asked);
     for (size_t i = 0; i < snapshot->partition_count; i++) {
         const struct dlt_partition *partition = &snapshot->partitions[i];
 
         if (dlt_list_has(asked, partition->name))
             return false;
-        if (partition->listed && left == 0 && used + strlen(partition->name) + 2 < room) {
+        if (partition->listed && left == 0 &&
+            used + strlen(before) + strlen(partition->name) < room) {
             used += (size_t)snprintf(why + used, size - used, "%s%s", before, partition->name);
             before = ", ";
         } else {
