@@ -100,22 +100,25 @@ static bool section_is_sound(const struct dlt_profile *p, const struct dlt_file_
            s->size <= p->size - s->offset && s->basis <= DLT_BASIS_MEASURED;
 }
 
-/* A time, a factor, a spread or a count. */
-static bool is_some(double value)
+/* What no learner comes near: factors and logarithms' spreads, seconds, cases. */
+static bool is_within(double value, double most)
 {
-    return isfinite(value) && value >= 0;
+    return value >= 0 && value <= most;
 }
 
 static bool step_is_sound(const struct dlt_profile *p, const struct dlt_file_step *step)
 {
     const struct dlt_step_parameters *s = &step->parameters;
+    const double factor = 1e6, sigma = 10, seconds = 1e6, cases = 1e12;
 
-    return step->entry < p->header->entry_count && is_some(s->device_factor) &&
-           s->device_factor > 0 && is_some(s->backward_factor) && s->backward_factor > 0 &&
-           is_some(s->constant_s) && is_some(s->dispatch_s) && is_some(s->allocate_s) &&
-           s->corner >= 1 && s->corner <= 100 && is_some(s->bias_sigma) &&
-           is_some(s->network_sigma) && is_some(s->run_sigma) && is_some(s->devices) &&
-           is_some(s->networks) && is_some(s->runs);
+    return step->entry < p->header->entry_count && is_within(s->device_factor, factor) &&
+           s->device_factor > 0 && is_within(s->backward_factor, factor) &&
+           s->backward_factor > 0 && is_within(s->constant_s, seconds) &&
+           is_within(s->dispatch_s, seconds) && is_within(s->allocate_s, seconds) &&
+           s->corner >= 1 && s->corner <= 100 && is_within(s->bias_sigma, sigma) &&
+           is_within(s->network_sigma, sigma) && is_within(s->run_sigma, sigma) &&
+           is_within(s->devices, cases) && is_within(s->networks, cases) &&
+           is_within(s->runs, cases);
 }
 
 static int check_directory(const struct dlt_profile *p, struct dlt_error *error)

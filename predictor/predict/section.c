@@ -7,7 +7,7 @@
 
 #include "predict/profile_format.h"
 
-enum { MOST_ROWS = 4096, MOST_TREES = 4096 };
+enum { MOST_ROWS = 4096, MOST_TREES = 4096, MOST_SIGMA = 10 };
 
 struct cursor {
     const unsigned char *bytes;
@@ -45,6 +45,10 @@ static bool counts_are_sound(const struct dlt_file_model *m)
         m->layers > DLT_NETWORK_LAYERS || m->trees > MOST_TREES || m->donors > DLT_DONORS ||
         m->members > DLT_MEMBERS || m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 ||
         (m->trees && m->inputs > DLT_FOREST_INPUTS))
+        return false;
+    /* Spreads of logarithms, of which no learner comes near the most. */
+    if (m->sigma_low < 0 || m->sigma_high > MOST_SIGMA || m->sigma_far < 0 ||
+        m->sigma_far > MOST_SIGMA)
         return false;
     return finite_all(&m->floor_s,
                       (sizeof *m - offsetof(struct dlt_file_model, floor_s)) / sizeof(double));
