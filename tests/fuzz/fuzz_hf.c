@@ -4,14 +4,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const families[] = {"bert", "gpt2", "opt", "llama", "gemma", "t5", "vit"};
+    static const char *const families[] = {
+        "bert",    "gpt2",   "opt",       "llama", "gemma",    "t5",         "vit",  "roberta",
+        "mixtral", "gemma2", "qwen3_moe", "phi",   "gpt_neox", "distilbert", "phi3", "gemma3_text"};
+    enum { FAMILIES = sizeof families / sizeof *families };
     static char text[16384 + 64];
     size_t used;
 
     if (size > 16384)
         return 0;
-    /* The first byte chooses the family; the rest are the keys, without the braces around them. */
-    used = (size_t)snprintf(text, 64, "{\"model_type\": \"%s\"%s", families[size ? data[0] % 7 : 0],
+    /* The first byte chooses the family, '0' bert; the rest are the keys, without the braces around
+     * them. */
+    used = (size_t)snprintf(text, 64, "{\"model_type\": \"%s\"%s",
+                            families[size ? (data[0] - '0' + 256) % FAMILIES : 0],
                             size > 1 ? ", " : "");
     if (size > 1)
         memcpy(text + used, data + 1, size - 1);
