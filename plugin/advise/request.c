@@ -165,14 +165,15 @@ static int nodes_of(const struct dlt_request *request, const struct dlt_shape *s
 /* Nodes that as many GPUs for the job, and as many for each node, come to. */
 static int nodes_of_gpus(const struct dlt_request *request, int least)
 {
-    int all = request->per_job.count, each = request->per_node.count, nodes;
+    int all = request->per_job.count, each = request->per_node.count;
+    int nodes = at_least_one(least), needed;
 
     if (!all && request->tasks > 0)
         all = product(request->per_task.count, request->tasks);
     if (!each)
         each = product(request->per_socket.count, at_least_one(request->sockets_per_node));
-    nodes = each > 0 && nodes_may_grow(request) ? ceil_div(all, each) : 0;
-    return nodes > least ? nodes : least;
+    needed = each > 0 && nodes_may_grow(request) ? ceil_div(all, each) : 0;
+    return needed > nodes ? needed : nodes;
 }
 
 static bool place_gpus(const struct dlt_request *request, const struct dlt_shape *shape,

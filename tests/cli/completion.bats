@@ -4,6 +4,8 @@
 # Completion in bash: what is offered at the end of a command line. A "|" ends the word that bash has
 # cut it to.
 
+# shellcheck disable=SC2030,SC2031 # each test has its own $START
+
 bats_require_minimum_version 1.5.0
 
 setup_file() {
@@ -190,7 +192,6 @@ exactly() { # WORD...
 
 # COMP_WORDBREAKS is the user's: npm's completion takes "=" out of it, others take ":".
 @test "where bash cuts words elsewhere, what is offered fits what it has cut" {
-    # shellcheck disable=SC2016 # offers expands it
     export START='COMP_WORDBREAKS=${COMP_WORDBREAKS//=}'
     offers "sbatch --dl-model resnet5"
     exactly resnet50
@@ -201,7 +202,6 @@ exactly() { # WORD...
     exactly --dl-model=./mine.json
     offers "sbatch --dl-partition=auto:r"
     exactly run
-    # shellcheck disable=SC2016
     START='COMP_WORDBREAKS=${COMP_WORDBREAKS//:}'
     offers "sbatch --dl-partition=auto:r"
     exactly auto:run
