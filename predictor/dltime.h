@@ -127,7 +127,7 @@ struct dlt_question {
     int cpus;          /* CPUs of the job on each node; 0: unknown */
     bool forward_only; /* inference instead of a training step */
     double memory_bytes;   /* memory of one device; 0: from the profile or the catalogue */
-    double node_bandwidth; /* bytes/s between nodes, in one direction; 0: 100 Gbit/s */
+    double node_bandwidth; /* bytes/s between nodes, in one direction; 0: 10e9, 100gbe */
     const struct dlt_scaling *scaling; /* NULL: an analytic ring all-reduce */
     const struct dlt_history *history; /* NULL: no corrections. Needs a partition */
     const char *partition;

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "predict/interconnect.h"
+
 /* Seconds of some phases of a ring, alone. */
 static double phases_s(const struct dlt_ring *ring, double phases, double bytes)
 {
@@ -12,7 +14,7 @@ static double phases_s(const struct dlt_ring *ring, double phases, double bytes)
     if (ring->devices < 2 || !(bytes > 0))
         return 0;
     if (ring->nodes > 1)
-        bandwidth = ring->node_bandwidth > 0 ? ring->node_bandwidth : 100e9 / 8;
+        bandwidth = ring->node_bandwidth > 0 ? ring->node_bandwidth : DLT_NODE_BANDWIDTH;
     else
         bandwidth =
             ring->device->interconnect_bandwidth > 0 ? ring->device->interconnect_bandwidth : 12e9;

@@ -15,7 +15,7 @@
 struct dlt_ring {
     int devices, nodes;
     const struct dlt_device *device;
-    double node_bandwidth; /* bytes/s between nodes, in one direction; 0: 100 Gbit/s */
+    double node_bandwidth; /* bytes/s between nodes, in one direction; 0: 10e9, 100gbe */
 };
 
 /* Seconds that a gradient all-reduce adds to a step: nodes > 1: over the link between nodes;

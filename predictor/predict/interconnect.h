@@ -11,6 +11,9 @@ struct dlt_interconnect {
     double bandwidth; /* bytes/s that an all-reduce's ring gets of it, in one direction */
 };
 
+/* bytes/s between nodes where nobody says more: 100gbe's. */
+#define DLT_NODE_BANDWIDTH 10e9
+
 /* Ended by a NULL name: PCIe 3 to 5, NVLink 1 to 5, Ethernet, InfiniBand. */
 extern const struct dlt_interconnect dlt_interconnects[];
 
