@@ -168,11 +168,17 @@ static double ring_slowdown(const struct dlt_run *run, double bytes, double one_
            dlt_run_all_reduce(bytes, backward * one_s, run->devices, run->nodes, device, 0) / one_s;
 }
 
+/* Seconds of the step on one device, at the batch that each of several has; NaN: not known. */
+static double alone_s(const struct dlt_run *one, const struct dlt_run *several)
+{
+    return dlt_run_seconds(one) * (double)several->batch / (double)one->batch;
+}
+
 /* Throughputs in a unit that is no sample tell how times compare, not what they are. */
 static void take_times(const struct dlt_run *one, const struct dlt_run *several,
                        struct dlt_scaling_run *fresh)
 {
-    fresh->one_s = dlt_run_seconds(one) * (double)several->batch / (double)one->batch;
+    fresh->one_s = alone_s(one, several);
     fresh->seconds = dlt_run_seconds(several);
     if (isnan(fresh->one_s) || isnan(fresh->seconds)) {
         fresh->one_s = 1;
@@ -253,7 +259,7 @@ int dlt_scaling_pairs(struct dlt_scaling_table *table, struct dlt_scaling_run **
             .devices = several->devices,
             .nodes = several->nodes,
             .half = is_half(several->precision),
-            .ring = ring_slowdown(several, bytes[fresh->network], dlt_run_seconds(one))};
+            .ring = ring_slowdown(several, bytes[fresh->network], alone_s(one, several))};
         ++*count;
     }
     free(of);
