@@ -8,6 +8,8 @@
 #include "command/command.h"
 #include "command/judge.h"
 #include "device/devices.h"
+#include "learn/corpus.h"
+#include "predict/profile_format.h"
 
 static const char help[] =
     "Usage: dltime evaluate --profile PROFILE FILE... [--json]\n"
@@ -19,6 +21,28 @@ struct options {
     const char *profile;
     bool json;
 };
+
+/* Says which of the files the profile learned from: an error on those is none on unseen rows. */
+static int tell_learned(const struct dlt_profile *profile, char **file, int count,
+                        struct dlt_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        uint64_t size, digest;
+
+        if (dlt_file_digest(file[i], &size, &digest, error))
+            return -1;
+        for (uint32_t s = 0; s < profile->header->source_count; s++) {
+            if (profile->source[s].size != size || profile->source[s].digest != digest)
+                continue;
+            fprintf(stderr,
+                    "dltime evaluate: %s is a file that %s was learned from; of rows that it has "
+                    "not seen this says nothing\n",
+                    file[i], dlt_profile_path(profile));
+            break;
+        }
+    }
+    return 0;
+}
 
 static int evaluate(const struct options *o, char **file, int count)
 {
@@ -33,7 +57,10 @@ static int evaluate(const struct options *o, char **file, int count)
     if (result == 0 && !(judge.scores = scores_create()))
         result = dlt_fail_memory(&error);
     if (result == 0)
-        result = judge_files(&judge, file, count, &error);
+        result =
+            judge_files(&judge, file, count, &error) || tell_learned(profile, file, count, &error)
+                ? -1
+                : 0;
     if (result == 0 && o->json) {
         struct json_object *object = scores_json(judge.scores);
 

@@ -197,23 +197,24 @@ static int read_rows(struct dlt_corpus *c, struct dlt_measure_reader *reader,
     return got;
 }
 
-static int digest_file(struct dlt_source *source, struct dlt_error *error)
+int dlt_file_digest(const char *path, uint64_t *size, uint64_t *digest, struct dlt_error *error)
 {
     char block[65536];
     size_t got;
     int failed, saved;
-    FILE *file = fopen(source->path, "rbe");
+    FILE *file = fopen(path, "rbe");
 
+    *size = *digest = 0;
     if (!file)
-        return dlt_fail(error, "%s: %s", source->path, strerror(errno));
+        return dlt_fail(error, "%s: %s", path, strerror(errno));
     while ((got = fread(block, 1, sizeof block, file)) > 0) {
-        source->digest = dlt_checksum(block, got, source->digest);
-        source->size += got;
+        *digest = dlt_checksum(block, got, *digest);
+        *size += got;
     }
     failed = ferror(file);
     saved = errno;
     fclose(file);
-    return failed ? dlt_fail(error, "%s: %s", source->path, strerror(saved)) : 0;
+    return failed ? dlt_fail(error, "%s: %s", path, strerror(saved)) : 0;
 }
 
 int dlt_corpus_add(struct dlt_corpus *c, const char *path, struct dlt_error *error)
@@ -234,7 +235,10 @@ int dlt_corpus_add(struct dlt_corpus *c, const char *path, struct dlt_error *err
     if (!source->path)
         dlt_fail_memory(error);
     else
-        result = read_rows(c, reader, source, error) || digest_file(source, error) ? -1 : 0;
+        result = read_rows(c, reader, source, error) ||
+                         dlt_file_digest(path, &source->size, &source->digest, error)
+                     ? -1
+                     : 0;
     dlt_measure_close(reader);
     return result;
 }

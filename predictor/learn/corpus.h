@@ -82,6 +82,9 @@ struct dlt_corpus {
     uint64_t placed;           /* rows kept so far, also those that gave way */
 };
 
+/* What tells a file's bytes from others', as a profile keeps it of its sources. Returns 0 or -1. */
+int dlt_file_digest(const char *path, uint64_t *size, uint64_t *digest, struct dlt_error *error);
+
 /* Reads a file into the corpus (zero-initialised at first but for seed and most_rows). Rows of
  * unknown operators are passed over and counted. The rows kept of a section with more than
  * most_rows are as likely each; below, nothing is random. Memory is bounded by them, runs apart. On

@@ -46,9 +46,11 @@ rows() {
                    and .mape < 0.06 and .median_ape <= .mape * 1.5 and .rmse_ms >= .mae_ms
                    and .coverage90 > 0.7 and .mean_width > 0 and .mean_width < 1)' out.json
     jq -e '.all.n == 200 and .all.mape < 0.06 and .all.r2 > 0.98' out.json
-    run "$dltime" evaluate --profile few.dlp new.jsonl
+    run --separate-stderr "$dltime" evaluate --profile few.dlp new.jsonl few.jsonl
     [ "$status" -eq 0 ]
     [[ "$output" == *"RMSE ms"*"dense"*"measured"* ]]
+    [[ "$stderr" == *"evaluate: few.jsonl is a file that few.dlp was learned from"* ]]
+    [[ "$stderr" != *"new.jsonl"* ]]
 }
 
 @test "of an operator that was measured enough a device adapts nothing of the base's" {
