@@ -33,7 +33,9 @@ struct dlt_price dlt_price_sum(const struct dlt_price *a, const struct dlt_price
         .sigma = hypot(a->seconds * a->sigma, b->seconds * b->sigma) / seconds,
         .basis = a->basis < b->basis ? a->basis : b->basis,
         .clock_s = a->clock_s + b->clock_s,
-        .extrapolated = (a->seconds * a->extrapolated + b->seconds * b->extrapolated) / seconds};
+        /* By rounding a mean may pass its larger part. */
+        .extrapolated =
+            fmin((a->seconds * a->extrapolated + b->seconds * b->extrapolated) / seconds, 1)};
 }
 
 enum { NO_SECTION = -1 };

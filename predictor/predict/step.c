@@ -114,7 +114,7 @@ static struct dlt_unit_times unit_times(const struct unit_prices *prices)
     if (seconds > 0) {
         times.sigma = hypot(f->seconds * f->sigma, b->seconds * b->sigma) / seconds;
         times.extrapolated =
-            (f->seconds * f->extrapolated + b->seconds * b->extrapolated) / seconds;
+            fmin((f->seconds * f->extrapolated + b->seconds * b->extrapolated) / seconds, 1);
     }
     return times;
 }
@@ -168,7 +168,7 @@ int dlt_step_price(const struct dlt_profile *profile, const struct dlt_target *t
         sum->update_kernels = plan->update_kernels;
     }
     sum->sigma = relative_sigma(&all);
-    sum->extrapolated = all.seconds > 0 ? all.extrapolated / all.seconds : 0;
+    sum->extrapolated = all.seconds > 0 ? fmin(all.extrapolated / all.seconds, 1) : 0;
     sum->basis = main_basis(&all);
     return 0;
 }

@@ -333,7 +333,7 @@ void dlt_transfer_price(const struct dlt_profile *profile, const struct dlt_file
     inside = dlt_section_sigma(section, terms);
     price->seconds = exp(all.ln_seconds + correction);
     price->sigma = hypot(inside, all.extrapolated * all.sigma);
-    price->extrapolated = all.extrapolated;
+    price->extrapolated = fmin(all.extrapolated, 1);
     price->clock_s = fmin(all.clock_s, price->seconds);
     price->basis = (enum dlt_basis)section->index->basis;
     if (all.basis < price->basis)
