@@ -399,6 +399,7 @@ void dlt_target_price(const struct dlt_profile *profile, const struct dlt_target
                                       .entry = &profile->entry[target->entry],
                                       .device = target->device,
                                       .memo = target->memo};
+    const double most = 1e12; /* 30,000 years: nothing that was measured led there */
     double seconds;
 
     *price = dlt_no_price;
@@ -409,10 +410,10 @@ void dlt_target_price(const struct dlt_profile *profile, const struct dlt_target
         *price = other_precision(&q, record);
     if (!dlt_price_known(price))
         *price = relative(&q, record);
-    if (dlt_price_known(price) && price->seconds > 0)
+    if (price->seconds > 0 && price->seconds < most)
         return;
     seconds = dlt_price_roofline(&q, record);
-    if (isfinite(seconds))
+    if (seconds > 0 && seconds < most)
         *price = (struct dlt_price){.seconds = seconds,
                                     .sigma = sigma_roofline,
                                     .basis = DLT_BASIS_COST_MODEL,
