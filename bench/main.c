@@ -36,6 +36,7 @@ int main(int argc, char **argv)
     const char *nearest;
     char shown[64];
 
+    command_hold_streams();
     /* A file that may not grow so large is an error to report, as a full disk is. */
     signal(SIGXFSZ, SIG_IGN);
     if (argc < 2) {

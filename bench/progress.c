@@ -27,12 +27,13 @@ void bench_progress_start(struct bench_progress *progress, const char *command, 
 double bench_progress_share(double elapsed_s, double budget_s, double done, double total,
                             double *left_s)
 {
-    double by_time = budget_s > 0 ? elapsed_s / budget_s : 0;
+    const bool limited = budget_s > 0 && isfinite(budget_s);
+    double by_time = limited ? elapsed_s / budget_s : 0;
     double by_count = total > 0 ? done / total : 0;
     double share = fmin(1, fmax(by_time, by_count));
 
     *left_s = NAN;
-    if (budget_s > 0)
+    if (limited)
         *left_s = fmax(0, budget_s - elapsed_s);
     if (by_count > 0)
         *left_s = fmin(*left_s, elapsed_s * (1 - by_count) / by_count); /* fmin passes over NaN */

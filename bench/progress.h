@@ -10,7 +10,7 @@ struct bench_progress {
     const char *command;
     bool terminal, quiet;
     double start_s, shown_s; /* monotonic clock */
-    double budget_s;         /* 0: none */
+    double budget_s;         /* 0 or INFINITY: none */
     double total;            /* things to do; 0: as many as the budget allows */
 };
 

@@ -55,6 +55,10 @@ const char *command_profile_path(const char *name, char *buffer, size_t size);
 /* Loads that; of a name that no installed profile has the sentence lists those that there are. */
 int command_profile_load(const char *name, struct dlt_profile **profile, struct dlt_error *error);
 
+/* To be called first: standard streams that are closed become ones that cannot be read or written,
+ * so that no file that is opened later takes their place, and the messages that go there. */
+void command_hold_streams(void);
+
 /* Flushes stdout and reports a failed write (a full disk, a closed pipe). Returns status, or
  * COMMAND_FAILED. */
 int command_finish(const char *command, int status);

@@ -107,6 +107,7 @@ int main(int argc, char **argv)
 {
     int status;
 
+    command_hold_streams();
     /* A file that may not grow so large is an error to report, as a full disk is. */
     signal(SIGXFSZ, SIG_IGN);
     status = run(argc, argv);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every command of dltime and dlbench says when something is wrong. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "command/command.h"
@@ -88,6 +90,14 @@ int command_whole(const char *command, const char *option, const char *text, int
         return COMMAND_DONE;
     return command_usage(command, "--%s takes a whole number from %lld to %lld, not \"%s\"", option,
                          (long long)least, (long long)most, text);
+}
+
+/* open takes the lowest descriptor that is free. Each is opened for what it is not used for. */
+void command_hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1)
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
 int command_finish(const char *command, int status)

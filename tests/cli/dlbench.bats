@@ -52,6 +52,13 @@ configurations() {
     [ "$(wc -l <out.jsonl)" -ge 2 ]
 }
 
+@test "what is told to a closed stream is not written into the file" {
+    "$dlbench" run --backend onednn --ops softmax --samples 1 --output a.jsonl 2>&-
+    check_measurements a.jsonl
+    run -1 bash -c "'$dlbench' run --backend onednn --ops softmax --samples 1 --output b.jsonl >&-"
+    check_measurements b.jsonl
+}
+
 @test "the same seed draws the same samples, another seed others" {
     options=(run --backend onednn --ops dense,softmax --samples 8 --quiet)
     "$dlbench" "${options[@]}" --output a.jsonl --seed 5

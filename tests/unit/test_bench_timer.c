@@ -243,6 +243,8 @@ static void the_time_left_is_that_of_what_ends_first(void **state)
     assert_near(left, 15, 1e-12);
     assert_near(bench_progress_share(15, 0, 0, 100, &left), 0, 0);
     assert_true(isnan(left));
+    assert_near(bench_progress_share(15, INFINITY, 0, 100, &left), 0, 0);
+    assert_true(isnan(left));
     assert_near(bench_progress_share(70, 60, 0, 0, &left), 1, 0);
     assert_near(left, 0, 0);
 }
