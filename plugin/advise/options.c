@@ -8,16 +8,17 @@
 
 #include "base/text.h"
 
-/* "4", "2-4": the least. */
 static void take_count(const char *text, void *to)
 {
-    char least[32];
     int64_t number;
 
-    dlt_text_copy(least, sizeof least, text);
-    least[strcspn(least, "-")] = '\0';
-    if (dlt_text_to_int64(least, &number) && number > 0 && number <= INT_MAX)
+    if (dlt_text_to_int64(text, &number) && number > 0 && number <= INT_MAX)
         *(int *)to = (int)number;
+}
+
+static void take_nodes(const char *text, void *to)
+{
+    dlt_request_nodes(text, to);
 }
 
 static void take_time(const char *text, void *to)
@@ -72,7 +73,7 @@ static const struct {
 } rows[] = {
     {"partition", take_partitions, offsetof(struct dlt_request, partitions)},
     {"time", take_time, offsetof(struct dlt_request, time_s)},
-    {"nodes", take_count, offsetof(struct dlt_request, nodes)},
+    {"nodes", take_nodes, 0}, /* more than one field */
     {"ntasks", take_count, offsetof(struct dlt_request, tasks)},
     {"ntasks-per-node", take_count, offsetof(struct dlt_request, tasks_per_node)},
     {"cpus-per-task", take_count, offsetof(struct dlt_request, cpus_per_task)},

@@ -87,6 +87,30 @@ bool dlt_request_gpus(const char *text, bool gpus_only, struct dlt_gpu_request *
     return true;
 }
 
+static bool take_nodes(const char *text, int *nodes)
+{
+    int64_t number;
+
+    if (!dlt_text_to_int64(text, &number) || number < 1 || number > 1 << 24)
+        return false;
+    *nodes = (int)number;
+    return true;
+}
+
+bool dlt_request_nodes(const char *text, struct dlt_request *request)
+{
+    const size_t length = strcspn(text, "-");
+    char least[32];
+
+    if (length >= sizeof least)
+        return false;
+    memcpy(least, text, length);
+    least[length] = '\0';
+    request->most_nodes = 0;
+    return take_nodes(least, &request->nodes) &&
+           (!text[length] || take_nodes(text + length + 1, &request->most_nodes));
+}
+
 bool dlt_request_wants_gpus(const struct dlt_request *request)
 {
     return request->per_job.count || request->per_node.count || request->per_socket.count ||

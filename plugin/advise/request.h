@@ -40,6 +40,12 @@ void dlt_request_init(struct dlt_request *request);
  */
 bool dlt_request_gpus(const char *text, bool gpus_only, struct dlt_gpu_request *gpus);
 
+/*
+ * Reads what -N says, "2" or "2-4", into nodes and most_nodes. False where it is neither; what
+ * could be read of it is taken all the same.
+ */
+bool dlt_request_nodes(const char *text, struct dlt_request *request);
+
 /* Whether any GPU is asked for. */
 bool dlt_request_wants_gpus(const struct dlt_request *request);
 

@@ -21,19 +21,9 @@ static bool take_count(const char *text, int *value)
     return true;
 }
 
-/* "2" or "2-4" */
 static bool take_nodes(const char *text, struct advise_options *options)
 {
-    char least[32];
-    size_t length = strcspn(text, "-");
-
-    if (length >= sizeof least)
-        return false;
-    memcpy(least, text, length);
-    least[length] = '\0';
-    options->request.most_nodes = 0;
-    return take_count(least, &options->request.nodes) &&
-           (!text[length] || take_count(text + length + 1, &options->request.most_nodes));
+    return dlt_request_nodes(text, &options->request);
 }
 
 static bool take_time(const char *text, struct advise_options *options)

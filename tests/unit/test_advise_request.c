@@ -319,6 +319,7 @@ static void options_are_read_one_by_one(void **state)
     assert_string_equal(request.partitions, "v100,a100");
     assert_near(request.time_s, 86400, 0);
     assert_int_equal(request.nodes, 2);
+    assert_int_equal(request.most_nodes, 4);
     assert_int_equal(request.tasks, 8);
     assert_int_equal(request.tasks_per_node, 4);
     assert_int_equal(request.cpus_per_task, 5);
