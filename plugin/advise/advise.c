@@ -170,12 +170,17 @@ static bool kind_of(const struct work *work, const struct dlt_partition *partiti
         shape->cpus = seen[0].cpus;
     if (partition->shape_count == 1 && !shape->gpu[0])
         dlt_text_copy(shape->gpu, sizeof shape->gpu, seen[0].gpu);
-    if (shape->nodes == 0)
-        shape->nodes = partition->nodes;
     return true;
 }
 
-/* The nodes that a job may have: of all kinds that could run a part of it. 0: unknown. */
+/* The smaller of two numbers of nodes of which 0 is unknown. */
+static int fewer(int a, int b)
+{
+    return a > 0 && (b == 0 || a < b) ? a : b;
+}
+
+/* The nodes that a job may have: of all kinds that could run a part of it, or of the partition
+ * where one of them does not say how many it has. 0: unknown. */
 static int nodes_for(const struct work *work, const struct dlt_partition *partition, size_t first,
                      struct dlt_request request)
 {
@@ -195,11 +200,11 @@ static int nodes_for(const struct work *work, const struct dlt_partition *partit
             !dlt_request_place(&request, &kind.shape, &ignored))
             continue;
         if (mine == 0)
-            return partition->max_nodes;
+            return fewer(partition->nodes, partition->max_nodes);
         if (__builtin_add_overflow(nodes, mine, &nodes))
             nodes = INT_MAX;
     }
-    return partition->max_nodes > 0 && partition->max_nodes < nodes ? partition->max_nodes : nodes;
+    return fewer(nodes, partition->max_nodes);
 }
 
 static void add_partition(struct work *work, const struct dlt_partition *partition)
