@@ -76,9 +76,9 @@ static int use(const void *bytes, size_t size, struct dlt_error *error)
             struct dlt_record dense = draw_dense(&random), softmax = draw_softmax(&random);
 
             dlt_profile_price(profile, e, &dense, &price);
-            assert_true(isnan(price.seconds) || price.seconds > 0);
+            assert_true(isnan(price.seconds) || (price.seconds > 0 && price.seconds < 1e12));
             dlt_profile_price(profile, e, &softmax, &price);
-            assert_true(isnan(price.seconds) || price.seconds > 0);
+            assert_true(isnan(price.seconds) || (price.seconds > 0 && price.seconds < 1e12));
         }
     }
     if (result == 0)
@@ -287,8 +287,9 @@ static void forge_checksums(const unsigned char *whole, unsigned char *forged, s
     memcpy(forged, &header, sizeof header);
 }
 
-/* Ratios so small that a time times one of them is none. */
-static void vanish(const unsigned char *whole, unsigned char *forged, size_t size)
+/* Logarithms of ratios that leave nothing of a time, or make it endless; and a spread. */
+static void forge_models(const unsigned char *whole, unsigned char *forged, size_t size,
+                         double ratio, double sigma)
 {
     struct dlt_file_header header;
 
@@ -300,19 +301,21 @@ static void vanish(const unsigned char *whole, unsigned char *forged, size_t siz
 
         memcpy(&section, whole + header.section_offset + i * sizeof section, sizeof section);
         memcpy(&model, whole + section.offset, sizeof model);
-        model.ratio_low = model.ratio_high = -1e6;
+        model.ratio_low = model.ratio_high = ratio;
         model.floor_s = 0;
+        model.sigma_high = sigma;
         memcpy(forged + section.offset, &model, sizeof model);
     }
     forge_checksums(whole, forged, size);
 }
 
 /* Right checksums over wrong contents: whatever comes out, nothing outside the file is read (the
- * sanitizers would tell), no walk is endless and no time is nothing. */
+ * sanitizers would tell), no walk is endless and no time is nothing or for ever. */
 static void forged_contents_do_no_harm(void **state)
 {
     struct dlt_corpus corpus = small_corpus();
     struct dlt_random random;
+    struct dlt_file_header header;
     struct dlt_error error;
     size_t size;
     unsigned char *bytes = learned_bytes(&corpus, DLT_METHOD_AUTO, 1, 1, &size);
@@ -331,8 +334,19 @@ static void forged_contents_do_no_harm(void **state)
         forge_checksums(bytes, forged, size);
         use(forged, size, &error);
     }
-    vanish(bytes, forged, size);
+    forge_models(bytes, forged, size, -1e6, 1);
     assert_int_equal(use(forged, size, &error), 0);
+    forge_models(bytes, forged, size, 700, 1);
+    assert_int_equal(use(forged, size, &error), 0);
+    /* A 90 % range from nothing to a number of 200 digits is no answer. */
+    forge_models(bytes, forged, size, 0, 1e200);
+    assert_int_equal(use(forged, size, &error), -1);
+    memcpy(forged, bytes, size);
+    memcpy(&header, bytes, sizeof header);
+    forged[header.entry_offset + offsetof(struct dlt_file_entry, device.name)] = '\0';
+    forge_checksums(bytes, forged, size);
+    assert_int_equal(use(forged, size, &error), -1);
+    assert_non_null(strstr(error.text, "one of its devices is not sound"));
     free(forged);
     free(bytes);
     dlt_corpus_clear(&corpus);
