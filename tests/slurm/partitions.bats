@@ -114,17 +114,17 @@ fast() {
     need_root
     slurm_add "PartitionName=roots Nodes=a100-1 RootOnly=YES" \
         "PartitionName=reserved Nodes=a100-1 ReqResv=YES" \
-        "PartitionName=elsewhere Nodes=a100-1 AllocNodes=host-[1-4],another"
+        "PartitionName=elsewhere Nodes=a100-1 AllocNodes=host-[1-4],another" \
+        "PartitionName=here Nodes=a100-1 AllocNodes=another,$(hostname -s)"
     conf_with '' "$(site v100 v100 'gpus_per_node = 4;')" "$(site roots a100 'gpus_per_node = 2;')" \
-        "$(site reserved a100 'gpus_per_node = 2;')" "$(site elsewhere a100 'gpus_per_node = 2;')"
-    submitted other sbatch --parsable --hold --gres=gpu:1 "$long" --dl-partition=auto --wrap true
-    in_partition v100
-    [[ $stderr != *A100* ]]
-    slurm_reset
-    slurm_add "PartitionName=here Nodes=a100-1 AllocNodes=another,$(hostname -s)"
-    conf_with '' "$(site v100 v100 'gpus_per_node = 4;')" "$(site here a100 'gpus_per_node = 2;')"
+        "$(site reserved a100 'gpus_per_node = 2;')" "$(site elsewhere a100 'gpus_per_node = 2;')" \
+        "$(site here a100 'gpus_per_node = 2;')"
     submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
     says "-p here"
+    [[ $(grep -c A100 <<<"$stderr") == 1 ]]
+    # Of partitions alike the first is chosen.
+    run -0 other dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- --gres=gpu:1 --dl-partition=auto
+    [[ $output == *"partition would be set to here"* ]]
 }
 
 @test "AllowAccounts: recommended to those accounts alone" {
