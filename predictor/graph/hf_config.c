@@ -44,11 +44,20 @@ bool dlt_hf_drops(struct dlt_hf *hf, const char *name, double fallback)
 {
     json_object *value;
 
-    if (!json_object_object_get_ex(hf->root, name, &value) || !value)
+    if (!json_object_object_get_ex(hf->root, name, &value))
         return fallback > 0;
+    if (!value)
+        return false; /* null: none, whatever the default */
     if (!json_object_is_type(value, json_type_double) && !json_object_is_type(value, json_type_int))
         fail(hf, name, "expected a number");
     return json_object_get_double(value) > 0;
+}
+
+bool dlt_hf_is_null(struct dlt_hf *hf, const char *name)
+{
+    json_object *value;
+
+    return json_object_object_get_ex(hf->root, name, &value) && !value;
 }
 
 const char *dlt_hf_word(struct dlt_hf *hf, const char *name)

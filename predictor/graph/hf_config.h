@@ -23,7 +23,9 @@ struct dlt_hf {
 /* A whole number >= 1; names: the key and others for the same thing, ended by NULL. */
 int64_t dlt_hf_size(struct dlt_hf *hf, const char *const *names, int64_t fallback);
 bool dlt_hf_flag(struct dlt_hf *hf, const char *name, bool fallback);
-/* A probability; whether it is more than zero. */
+/* Whether the key is there, as null. */
+bool dlt_hf_is_null(struct dlt_hf *hf, const char *name);
+/* A probability, or a limit; whether it is more than zero. null: it is not. */
 bool dlt_hf_drops(struct dlt_hf *hf, const char *name, double fallback);
 /* "" where it is not there. */
 const char *dlt_hf_word(struct dlt_hf *hf, const char *name);

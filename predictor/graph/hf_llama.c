@@ -139,8 +139,9 @@ void dlt_hf_llama(struct dlt_hf *hf)
     const struct row *row = row_of(hf);
     struct dlt_hf_sizes s = dlt_hf_read_sizes(hf, row->width, row->layers, row->heads, row->inner);
     int64_t words = dlt_hf_size(hf, HF_NAMES("vocab_size"), row->words);
+    bool grouped = row->key_heads && !dlt_hf_is_null(hf, "num_key_value_heads");
     int64_t groups =
-        dlt_hf_size(hf, HF_NAMES("num_key_value_heads"), row->key_heads ? row->key_heads : s.heads);
+        dlt_hf_size(hf, HF_NAMES("num_key_value_heads"), grouped ? row->key_heads : s.heads);
     int64_t each = dlt_hf_size(hf, HF_NAMES("head_dim"), row->head_size);
     bool bias = dlt_hf_flag(hf, "attention_bias", dlt_hf_flag(hf, "use_bias", row->traits & BIAS));
     const char *activation =

@@ -133,6 +133,27 @@ static void multiply_accumulates_are_those_of_the_formula(void **state)
     dlt_graph_destroy(graph);
 }
 
+/* transformers takes null for None, not for its class's default: Gemma2ForCausalLM without
+ * final_logit_softcapping ends with the product to words, and MistralConfig without
+ * num_key_value_heads has as many as heads: 2 x 3072 x 4096 more weights in each of 32 layers than
+ * with 8 (7241732096 are published). */
+static void null_is_none_and_no_default(void **state)
+{
+    static const char uncapped[] = "{\"model_type\": \"gemma2\", \"num_hidden_layers\": 1, "
+                                   "\"final_logit_softcapping\": null}";
+    static const char ungrouped[] = "{\"model_type\": \"mistral\", \"num_key_value_heads\": null}";
+    struct dlt_graph *graph = spec_graph(uncapped, 1);
+    struct dlt_graph_counts counts;
+
+    (void)state;
+    assert_string_equal(graph->node[graph->node_count - 1].op->name, "dense");
+    dlt_graph_destroy(graph);
+    graph = spec_graph(ungrouped, 1);
+    dlt_graph_count(graph, true, &counts);
+    assert_near(counts.total.parameters, 7241732096.0 + 32 * 2 * 3072.0 * 4096, 0);
+    dlt_graph_destroy(graph);
+}
+
 static void refused(const char *config, const char *expected)
 {
     struct dlt_model *model;
@@ -182,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_those_that_were_published),
         cmocka_unit_test(multiply_accumulates_are_those_of_the_formula),
+        cmocka_unit_test(null_is_none_and_no_default),
         cmocka_unit_test(errors_name_the_key),
         cmocka_unit_test(the_name_is_that_of_the_checkpoint),
     };
