@@ -271,7 +271,9 @@ static void attention_and_embeddings_of_onnxruntime(void **state)
          "reshape permute reshape permute reshape permute scaled_dot_product_attention permute "
          "reshape",
          0, 16},
-        /* Opset 23; heads that are apart stay so. */
+        /* Opset 23; heads that are apart stay so: 8 of 16 x 1. */
+        {"Unsqueeze x last > h\nAttention h h h > a\nSqueeze a last > out",
+         "reshape scaled_dot_product_attention reshape", 0, 16},
         {"Attention x y y > out q_num_heads=4 kv_num_heads=4 is_causal=1",
          "reshape permute reshape permute reshape permute scaled_dot_product_attention permute "
          "reshape",
