@@ -11,6 +11,7 @@
 #include "learn/bound.h"
 #include "learn/steps.h"
 #include "predict/prepare.h"
+#include "predict/profile_format.h"
 
 /* One time of a run with what it takes to be a case. */
 struct candidate {
@@ -258,8 +259,14 @@ static int fit_entries(const struct candidates *candidates, const struct dlt_pro
                 continue;
             dlt_learn_steps(s.cases, selected, (enum dlt_framework)f,
                             dlt_profile_threads(profile, e) > 0, &parameters);
-            if (!is_known_better(writer, e, (enum dlt_framework)f, &parameters) &&
-                dlt_profile_writer_step(writer, e, (enum dlt_framework)f, &parameters))
+            if (!dlt_step_is_sound(&parameters))
+                result = dlt_fail(error,
+                                  "the runs on %s, framework %s, take times that have nothing to "
+                                  "do with those of their operators; step_ms and the like are "
+                                  "milliseconds",
+                                  dlt_profile_device(profile, e)->name, dlt_framework_names[f]);
+            else if (!is_known_better(writer, e, (enum dlt_framework)f, &parameters) &&
+                     dlt_profile_writer_step(writer, e, (enum dlt_framework)f, &parameters))
                 result = dlt_fail_memory(error);
         }
     }

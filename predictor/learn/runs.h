@@ -21,7 +21,7 @@ struct dlt_runs_report {
  * device and threads, and to a general entry where its device's hardware is known, from its entry
  * or from the catalogue; what the writer knows of a general entry from more networks stays. Passes
  * that are timed apart (a training without optimizer, forward_ms and backward_ms) are cases of
- * their own. Returns 0, or -1 out of memory.
+ * their own. Returns 0, or -1: out of memory, or runs that no profile can hold what they teach of.
  */
 int dlt_learn_runs(struct dlt_corpus *corpus, struct dlt_profile_writer *writer,
                    dlt_stray_run_found *found, void *context, struct dlt_runs_report *report,

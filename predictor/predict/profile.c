@@ -100,25 +100,23 @@ static bool section_is_sound(const struct dlt_profile *p, const struct dlt_file_
            s->size <= p->size - s->offset && s->basis <= DLT_BASIS_MEASURED;
 }
 
-/* What no learner comes near: factors and logarithms' spreads, seconds, cases. */
+/* What no sound runs come near: factors and logarithms' spreads, seconds, cases. */
 static bool is_within(double value, double most)
 {
     return value >= 0 && value <= most;
 }
 
-static bool step_is_sound(const struct dlt_profile *p, const struct dlt_file_step *step)
+bool dlt_step_is_sound(const struct dlt_step_parameters *s)
 {
-    const struct dlt_step_parameters *s = &step->parameters;
     const double factor = 1e6, sigma = 10, seconds = 1e6, cases = 1e12;
 
-    return step->entry < p->header->entry_count && is_within(s->device_factor, factor) &&
-           s->device_factor > 0 && is_within(s->backward_factor, factor) &&
-           s->backward_factor > 0 && is_within(s->constant_s, seconds) &&
-           is_within(s->dispatch_s, seconds) && is_within(s->allocate_s, seconds) &&
-           s->corner >= 1 && s->corner <= 100 && is_within(s->bias_sigma, sigma) &&
-           is_within(s->network_sigma, sigma) && is_within(s->run_sigma, sigma) &&
-           is_within(s->devices, cases) && is_within(s->networks, cases) &&
-           is_within(s->runs, cases);
+    return is_within(s->device_factor, factor) && s->device_factor > 0 &&
+           is_within(s->backward_factor, factor) && s->backward_factor > 0 &&
+           is_within(s->constant_s, seconds) && is_within(s->dispatch_s, seconds) &&
+           is_within(s->allocate_s, seconds) && s->corner >= 1 && s->corner <= 100 &&
+           is_within(s->bias_sigma, sigma) && is_within(s->network_sigma, sigma) &&
+           is_within(s->run_sigma, sigma) && is_within(s->devices, cases) &&
+           is_within(s->networks, cases) && is_within(s->runs, cases);
 }
 
 static int check_directory(const struct dlt_profile *p, struct dlt_error *error)
@@ -136,7 +134,7 @@ static int check_directory(const struct dlt_profile *p, struct dlt_error *error)
         if (!section_is_sound(p, &p->section[i]))
             return damaged(p->path, "one of its sections lies outside it", error);
     for (uint32_t i = 0; i < h->step_count; i++)
-        if (!step_is_sound(p, &p->step[i]))
+        if (p->step[i].entry >= h->entry_count || !dlt_step_is_sound(&p->step[i].parameters))
             return damaged(p->path, "one of its step parameters is not sound", error);
     for (uint32_t i = 0; i < h->source_count; i++)
         if (!TEXT_ENDS(p->source[i].path) || !TEXT_ENDS(p->source[i].text))

@@ -73,6 +73,8 @@ struct dlt_file_step {
     uint32_t entry, framework;
     struct dlt_step_parameters parameters;
 };
+/* Whether a profile may hold them: else it is refused. */
+bool dlt_step_is_sound(const struct dlt_step_parameters *parameters);
 
 struct dlt_file_source {
     char path[224];

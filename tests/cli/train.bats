@@ -157,6 +157,17 @@ rows() {
     [[ "$stderr" == *"none.jsonl: line 2"*"no measured operator that can be learned from"* ]]
 }
 
+# Steps of a thousand years: such a profile was written, and refused wherever it was read.
+@test "runs in another unit than milliseconds leave no profile" {
+    rows few.jsonl 30 0
+    { echo '{"format":"dltime-runs","version":1}'
+      printf '{"model":"%s","device":"Tesla V100-SXM2-16GB","pass":"step","batch":8,"step_ms":3e13}\n' \
+        resnet18 vgg11 alexnet; } >runs.jsonl
+    run --separate-stderr -1 "$dltime" train few.jsonl runs.jsonl --base none --method cost --output few.dlp
+    [[ "${stderr_lines[-1]}" == "dltime train: the runs on Tesla V100-SXM2-16GB, framework "*" are milliseconds" ]]
+    [ ! -e few.dlp ]
+}
+
 @test "rows that contradict each other are no evidence, and it is told" {
     rows base.jsonl 60 0
     "$dltime" train base.jsonl --base none --output base.dlp 2>/dev/null
