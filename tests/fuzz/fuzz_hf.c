@@ -22,6 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         memcpy(text + used, data + 1, size - 1);
     used += size > 1 ? size - 1 : 0;
     text[used++] = '}';
-    fuzz_model("config.json", ",seq=16", (const uint8_t *)text, used);
+    fuzz_model("config.json", ",seq=16,batch=3", (const uint8_t *)text, used);
     return 0;
 }

@@ -14,7 +14,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_model("model.json", "", data, size);
+    fuzz_model("model.json", ",batch=3", data, size);
     return 0;
 }
 

@@ -13,7 +13,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    fuzz_model("model.onnx", ",seq=16", data, size);
+    fuzz_model("model.onnx", ",seq=16,batch=3", data, size);
     return 0;
 }
 

@@ -4,6 +4,7 @@
  * And as the bytes of one section: forests, which only many rows get, and tables of any shape. */
 #include <math.h>
 
+#include "device/devices.h"
 #include "predict/checksum.h"
 #include "predict/prepare.h"
 #include "predict/profile_format.h"
@@ -92,6 +93,7 @@ static void check_network(const struct dlt_profile *profile, const char *device)
     struct dlt_error error;
 
     if (!prepared[0]) {
+        must(dlt_devices_load("etc/devices.conf", &error) == 0);
         prepared[0] = prepare("pytorch", "float32");
         prepared[1] = prepare("pytorch", "amp-float16");
         prepared[2] = prepare("tensorflow", "float32");
