@@ -11,7 +11,7 @@
 /* A literal shape was written for the file's batch. The first size that is not the input's grows
  * with it, or the next one, if that is the file's batch itself: length * batch x features becomes
  * length x batch x features. */
-static void rescale(const struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x,
+static void rescale(const struct dlt_onnx_build *b, const struct dlt_onnx_tensor *x, bool constant,
                     struct dlt_onnx_tensor *to)
 {
     int64_t product = 1;
@@ -27,6 +27,10 @@ static void rescale(const struct dlt_onnx_build *b, const struct dlt_onnx_tensor
         if (to->dim[i] > 0 && __builtin_mul_overflow(product, to->dim[i], &product))
             return;
     }
+    /* It fits as it is: the size that a mask has may be that of the batch, and is not. Neither is
+     * that of positions that are counted. */
+    if ((!open && product == x->count) || (open && constant && x->rank == 1))
+        return;
     if (d < x->rank && to->dim[d] == b->file_batch && x->dim[d] == b->batch) {
         to->dim[d] = b->batch;
         return;
@@ -87,7 +91,7 @@ static int move_reshape(struct dlt_onnx_build *b, struct dlt_onnx_value *in)
         v.shape.dim[d] = dims.value[d] == 0 && !zero && d < x->rank ? x->dim[d] : dims.value[d];
     if ((!target || target->literal) && !in->literal && in->kind != DLT_ONNX_PARAMETER &&
         b->file_batch > 0 && b->file_batch != b->batch)
-        rescale(b, x, &v.shape);
+        rescale(b, x, in->kind == DLT_ONNX_CONSTANT, &v.shape);
     if (reshaped(b, x, &v.shape))
         return -1;
     dlt_onnx_strides(&v.shape, v.stride);

@@ -74,6 +74,38 @@ static void constants_of_a_tensors_shape_grow_with_it(void **state)
     dlt_graph_destroy(graph);
 }
 
+/* torch.ones(n, n).view(1, 1, n, n) and torch.arange(n).view(1, -1) for n positions, of one sample,
+ * where there are as many samples as positions. */
+static void a_mask_as_long_as_the_batch_is_large_stays_one(void **state)
+{
+    struct onnx_bytes g = {0};
+    struct dlt_graph *graph = NULL;
+
+    (void)state;
+    onnx_input(&g, "x", 1, 1, 5, 5);
+    onnx_ints(&g, "zero", 0);
+    onnx_ints(&g, "one", 1);
+    onnx_ints(&g, "length", 1);
+    onnx_ints(&g, "square", 1, 1, 5, 5);
+    onnx_ints(&g, "flat", 1, -1);
+    onnx_weight(&g, "table", (const int64_t[3]){64, 5});
+    onnx_node(&g, "Shape", "x", "shape", "");
+    onnx_node(&g, "Gather", "shape length", "n", "");
+    onnx_node(&g, "Concat", "n n", "sides", "axis=0");
+    onnx_node(&g, "ConstantOfShape", "sides", "ones", "");
+    onnx_node(&g, "Reshape", "ones square", "mask", "");
+    onnx_node(&g, "Reshape", "x square", "scores", "");
+    onnx_node(&g, "Add", "scores mask", "masked", "");
+    onnx_node(&g, "Squeeze", "n", "count", "");
+    onnx_node(&g, "Range", "zero count one", "places", "");
+    onnx_node(&g, "Reshape", "places flat", "ids", "");
+    onnx_node(&g, "Gather", "table ids", "positions", "");
+    onnx_node(&g, "Add", "masked positions", "y", "");
+    graph = onnx_build(&g, "", 5);
+    assert_shape(&graph->tensor[graph->output[0]], 5, 1, 5, 5);
+    dlt_graph_destroy(graph);
+}
+
 static void symbolic_sizes_are_bound_by_batch_and_seq(void **state)
 {
     struct onnx_bytes g = {0}, bytes;
@@ -349,6 +381,7 @@ int main(void)
         cmocka_unit_test(a_shape_that_is_computed_is_folded),
         cmocka_unit_test(a_shape_written_for_one_sample_grows_with_the_batch),
         cmocka_unit_test(constants_of_a_tensors_shape_grow_with_it),
+        cmocka_unit_test(a_mask_as_long_as_the_batch_is_large_stays_one),
         cmocka_unit_test(symbolic_sizes_are_bound_by_batch_and_seq),
         cmocka_unit_test(what_becomes_a_shape_is_computed_as_the_standard_says),
         cmocka_unit_test(a_branch_is_chosen_by_a_constant_condition),
