@@ -145,31 +145,24 @@ static void add_undescribed(struct work *work, const struct dlt_partition *parti
     };
 }
 
-/* A partition's kinds of nodes. What the configuration says of them stands; what it leaves out
- * comes from the nodes themselves. first: of its entries there. False behind the last. */
+/* A partition's kinds of nodes: its entries in the configuration, the first of which is at `first`,
+ * or what its nodes were found to be where it has none there. False behind the last. */
 static bool kind_of(const struct work *work, const struct dlt_partition *partition, size_t first,
                     size_t index, struct dlt_forecast_place *kind)
 {
     const size_t count = work->question->config->partition_count;
-    const struct dlt_shape *seen = partition->shapes;
-    struct dlt_shape *shape = &kind->shape;
+    const struct dlt_site_partition *site;
 
     if (first == count || strcmp(work->sites[first]->name, partition->name) != 0) {
         if (index >= partition->shape_count)
             return false;
-        *kind = (struct dlt_forecast_place){NULL, seen[index]};
+        *kind = (struct dlt_forecast_place){NULL, partition->shapes[index]};
         return true;
     }
     if (index >= count - first || strcmp(work->sites[first + index]->name, partition->name) != 0)
         return false;
-    *kind =
-        (struct dlt_forecast_place){work->sites[first + index], work->sites[first + index]->shape};
-    if (partition->shape_count == 1 && shape->gpus == 0)
-        shape->gpus = seen[0].gpus;
-    if (partition->shape_count == 1 && shape->cpus == 0)
-        shape->cpus = seen[0].cpus;
-    if (partition->shape_count == 1 && !shape->gpu[0])
-        dlt_text_copy(shape->gpu, sizeof shape->gpu, seen[0].gpu);
+    site = work->sites[first + index];
+    *kind = (struct dlt_forecast_place){site, site->shape};
     return true;
 }
 
