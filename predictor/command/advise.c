@@ -66,6 +66,9 @@ static int load_cluster(const char *conf, const struct dlt_request *request,
         return -1;
     if (dlt_config_load(conf, (uid_t)(*snapshot)->slurm_uid, config, error))
         return -1;
+    /* This cluster says nothing of such a job. */
+    if (request->elsewhere)
+        return 0;
     /* Slurm keeps them to itself. */
     if ((*snapshot)->partition_count == 0) {
         int64_t slurm_uid = (*snapshot)->slurm_uid;

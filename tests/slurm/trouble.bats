@@ -333,6 +333,8 @@ END
     submitted other sbatch --parsable --hold "${v100[@]}" "$long" --wrap true
     warned_once "Slurm keeps its partitions to itself (PrivateData)"
     unchanged
+    run other dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- -M elsewhere
+    [[ $output == *"nothing is set, because --clusters is given"* ]]
     run ! grep -i 'security violation.*PARTITION' "$SLURM_DEV_ROOT/log/slurmctld.log"
     slurm_reset
 }
