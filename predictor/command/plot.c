@@ -161,7 +161,10 @@ int plots_draw(struct plots *plots, struct dlt_error *error)
     failed = ferror(plots->script);
     failed |= fclose(plots->script);
     plots->script = NULL;
-    if (plots->failed || failed)
+    if (failed) /* limits on files' sizes count in memory too */
+        return dlt_fail(error, "gnuplot's commands cannot be written to memory: %s",
+                        strerror(errno));
+    if (plots->failed)
         return dlt_fail_memory(error);
     return call_gnuplot(plots->commands.path, error);
 }
