@@ -136,7 +136,7 @@ tesla-v100-pcie-32gb.pytorch.dlp" ]
     [[ $stderr == *"5 runs of 5 networks"* ]]
     "$DLTIME" predict resnet18,batch=64 --profile twice.dlp --json |
         jq -e --argjson step "$step" '.step_ms / $step > 1.7 and .step_ms / $step < 2.1'
-    run -0 "$DLTIME" evaluate --profile twice.dlp runs.jsonl --json
+    run -0 --separate-stderr "$DLTIME" evaluate --profile twice.dlp runs.jsonl --json
     jq -e '.networks.n == 5 and .networks.mape < 0.15 and .operators.n == 0' <<<"$output"
     # One network tells less of all devices than five, and as much as ever of its own.
     "$DLTIME" train runs.jsonl --base general.dlp --output five.dlp 2>/dev/null
