@@ -61,6 +61,8 @@ struct dlt_onnx_build {
     double state;   /* elements of initializers that are statistics, not parameters */
     double unknown; /* operators that are not known, and the first of them */
     const char *unknown_op;
+    double guesses; /* their outputs of which neither the standard nor the file tells the shape */
+    const char *guessed_op;
     struct dlt_error *error;
 };
 

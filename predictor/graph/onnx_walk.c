@@ -51,24 +51,27 @@ static const struct dlt_onnx_info *info_of(const struct dlt_onnx_build *b, int n
     return NULL;
 }
 
-/* The shape that the file tells of a value; false: it does not tell all of it. */
+/* The shape that the file tells of a value; false: it does not tell all of it, and *shape is as it
+ * was. */
 static bool told_shape(const struct dlt_onnx_build *b, int name, struct dlt_onnx_tensor *shape)
 {
     /* Searching is linear; so many unknown operators make no estimate anyway. */
     const struct dlt_onnx_info *info = b->unknown < 1000 ? info_of(b, name) : NULL;
+    struct dlt_onnx_tensor told;
 
     if (!info || info->rank < 0)
         return false;
-    *shape = (struct dlt_onnx_tensor){.name = -1, .type = info->type, .rank = info->rank};
+    told = (struct dlt_onnx_tensor){.name = -1, .type = info->type, .rank = info->rank};
     for (int d = 0; d < info->rank; d++) {
-        shape->dim[d] = info->dim[d].value;
-        if (shape->dim[d] < 0)
-            shape->dim[d] = dlt_onnx_symbol(b, info->dim[d].param, d);
-        else if (d == 0 && b->file_batch > 0 && shape->dim[d] == b->file_batch)
-            shape->dim[d] = b->batch;
-        if (shape->dim[d] < 1 || shape->dim[d] > INT32_MAX)
+        told.dim[d] = info->dim[d].value;
+        if (told.dim[d] < 0)
+            told.dim[d] = dlt_onnx_symbol(b, info->dim[d].param, d);
+        else if (d == 0 && b->file_batch > 0 && told.dim[d] == b->file_batch)
+            told.dim[d] = b->batch;
+        if (told.dim[d] < 1 || told.dim[d] > INT32_MAX)
             return false;
     }
+    *shape = told;
     return true;
 }
 
@@ -105,8 +108,9 @@ static int unknown_node(struct dlt_onnx_build *b)
 
         if (n->output[k] < 0)
             continue;
-        if (!dlt_onnx_picked_shape(b, k, &shape))
-            told_shape(b, n->output[k], &shape);
+        if (!dlt_onnx_picked_shape(b, k, &shape) && !told_shape(b, n->output[k], &shape) &&
+            b->guesses++ == 0)
+            b->guessed_op = n->op;
         x = inputs == 0 ? dlt_onnx_add_given(b, DLT_ONNX_GIVEN_CONSTANT, &shape, NULL, 0)
                         : dlt_onnx_add_given(b, DLT_ONNX_GIVEN_UNKNOWN, &shape, input, inputs);
         if (dlt_onnx_bind(b, k, x))
@@ -324,10 +328,10 @@ static void blame_unknown(struct dlt_onnx_build *b)
 {
     struct dlt_error sentence = *b->error;
 
-    if (b->unknown > 0)
+    if (b->guesses > 0)
         dlt_fail(b->error,
                  "%.560s; before it %.0f operator%s not known, whose shape is a guess (%.60s)",
-                 sentence.text, b->unknown, b->unknown > 1 ? "s are" : " is", b->unknown_op);
+                 sentence.text, b->guesses, b->guesses > 1 ? "s are" : " is", b->guessed_op);
 }
 
 /* "node NAME (Op): " before the sentence, once: a function's own node was named already. */

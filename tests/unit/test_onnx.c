@@ -443,6 +443,14 @@ static void further_outputs_are_there_or_named(void **state)
                            "node \"z\" (Transpose): perm has 3 numbers for 2 dimensions; "
                            "before it 1 operator is not known, whose shape is a guess "
                            "(SequenceConstruct)"));
+    /* TopK's is the standard's. */
+    onnx_input(&g, "x", 1, 1, 8);
+    onnx_node(&g, "TopK", "x", "values", "k=3");
+    onnx_node(&g, "Transpose", "values", "z", "perm=0,2,1");
+    bytes = onnx_model(&g, 13);
+    assert_int_equal(onnx_load(&bytes, "", &model), -1);
+    assert_non_null(strstr(onnx_error, "perm has 3 numbers for 2 dimensions"));
+    assert_null(strstr(onnx_error, "guess"));
 }
 
 static void what_is_not_known_is_estimated_and_said(void **state)
@@ -467,6 +475,16 @@ static void what_is_not_known_is_estimated_and_said(void **state)
     dlt_graph_count(graph, false, &counts);
     /* Four operators, each reads and writes 4 x 8 floats. */
     assert_near(counts.total.forward_bytes, 4 * 2 * 4 * 8 * 4, 0);
+    dlt_graph_destroy(graph);
+    /* The file says 7, and of another not all. */
+    onnx_input(&g, "x", 1, -1, 5, 8);
+    onnx_node(&g, "Frobnicate", "x", "f", "");
+    onnx_value(&g, 13, "f", 1, (const int64_t[]){-1, 7, 8, 0});
+    onnx_node(&g, "Frobnicate", "f", "h", "");
+    onnx_value(&g, 13, "h", 1, (const int64_t[]){-1, -3, 9, 0});
+    graph = onnx_build(&g, "", 4);
+    assert_shape(spec_output(graph, "f"), 4, 7, 8);
+    assert_shape(spec_output(graph, "h"), 4, 7, 8);
     dlt_graph_destroy(graph);
 }
 
