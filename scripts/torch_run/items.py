@@ -65,10 +65,14 @@ def from_callable(item, batch, settings):
     inputs = []
     for text in item["inputs"] or ["3,224,224"]:
         shape, _, rest = text.partition(":")
-        shape = [batch, *(int(s) for s in shape.split(","))]
         kind, _, limit = rest.partition(":")
-        inputs.append(torch.randint(int(limit or 2), shape) if kind.startswith("int")
-                      else torch.rand(shape))
+        try:
+            shape = [batch, *(int(s) for s in shape.split(","))]
+            inputs.append(torch.randint(int(limit or 2), shape) if kind.startswith("int")
+                          else torch.rand(shape))
+        except ValueError:
+            raise Failure(f"--input {text}: write sizes as 3,224,224, and 128:int64:30522 for "
+                          "integers below a bound") from None
     return make().to(settings["device"]), [x.to(settings["device"]) for x in inputs]
 
 

@@ -47,6 +47,10 @@ setup() {
     run --separate-stderr "$root/scripts/torch-export" --nonsense
     [ "$status" -eq 2 ]
     [[ "$stderr" == "torch-export: unknown argument: --nonsense"* ]]
+    mkfifo pipe
+    run -1 --separate-stderr "$root/scripts/torch-export" ./net.py:Net --output pipe
+    [ "$stderr" = "torch-export: pipe: is not a regular file" ]
+    [ -p pipe ] # as /dev/null, which root could replace
 }
 
 # The Python that has torch, if there is one.
@@ -76,8 +80,9 @@ torch_python() {
     printf 'resnet18.onnx.%s.part\n' "$host-$$" other-1 | sort | diff - left
     [ "$(stat -c %s resnet18.onnx)" -lt 100000 ]
     [ "$("$dltime" check resnet18.onnx,batch=2 --json | jq .parameters)" -eq 11689512 ]
-    "$python" "$root/scripts/torch-export" "$root/tests/accuracy/onnx_modules.py:Gpt" \
-        --input batch=2,seq=32:int64:1000 --output gpt.onnx
+    printf 'print("no ONNX")\nfrom onnx_modules import Gpt\n' >noisy.py
+    PYTHONPATH=$root/tests/accuracy "$python" "$root/scripts/torch-export" ./noisy.py:Gpt \
+        --input batch=2,seq=32:int64:1000 --output - >gpt.onnx
     for seq in 32 48; do
         "$dltime" check "gpt.onnx,batch=3,seq=$seq" --json >out.json
         jq -e --argjson n $seq '.layers[-1].output == [3, $n, 1000]' out.json
