@@ -75,6 +75,22 @@ static enum dlt_access access_of(const struct dlt_request *request,
                : DLT_ACCESS_CLOSED;
 }
 
+/* Whether nodes of a kind could run the job or a part of it, and what all of it comes to on them
+ * alone, which may be more of them than there are. */
+static bool takes_part(const struct dlt_request *asked, const struct dlt_forecast_place *kind,
+                       struct dlt_placement *placement)
+{
+    struct dlt_request request = *asked;
+    struct dlt_shape shape = kind->shape;
+
+    shape.nodes = 0;
+    if (request.most_nodes > request.nodes)
+        request.most_nodes = INT_MAX;
+    return dlt_request_features(&request, kind->site ? kind->site->features : "") !=
+               DLT_ACCESS_CLOSED &&
+           dlt_request_place(&request, &shape, placement);
+}
+
 static void add_candidate(struct work *work, const struct dlt_partition *partition,
                           const struct dlt_forecast_place *kind, const struct dlt_request *request)
 {
@@ -90,8 +106,7 @@ static void add_candidate(struct work *work, const struct dlt_partition *partiti
         return;
     if (shape->gpus > 0 && !dlt_request_wants_gpus(request) && !named && !partition->is_default)
         return;
-    if (dlt_request_features(request, features) == DLT_ACCESS_CLOSED ||
-        !dlt_request_place(request, shape, &placement))
+    if (!takes_part(request, kind, &placement))
         return;
     advice->candidates[advice->count++] = (struct dlt_candidate){
         .partition = partition->name,
@@ -172,32 +187,29 @@ static int fewer(int a, int b)
     return a > 0 && (b == 0 || a < b) ? a : b;
 }
 
-/* The nodes that a job may have: of all kinds that could run a part of it, or of the partition
- * where one of them does not say how many it has. 0: unknown. */
-static int nodes_for(const struct work *work, const struct dlt_partition *partition, size_t first,
-                     struct dlt_request request)
+/* Whether the nodes that could run a part of the job are enough for all of it. *nodes: how many
+ * there are, of the partition where a kind does not say how many it has; 0: unknown. */
+static bool has_room(const struct work *work, const struct dlt_partition *partition, size_t first,
+                     const struct dlt_request *request, int *nodes)
 {
     struct dlt_forecast_place kind;
-    int nodes = 0;
+    int least = 0, most = request->most_nodes;
+    bool counted = true;
 
-    /* Of one kind alone it may need more. */
-    if (request.most_nodes > request.nodes)
-        request.most_nodes = INT_MAX;
+    *nodes = 0;
     for (size_t i = 0; kind_of(work, partition, first, i, &kind); i++) {
-        const int mine = kind.shape.nodes;
-        struct dlt_placement ignored;
+        struct dlt_placement placement;
 
-        kind.shape.nodes = 0;
-        if (dlt_request_features(&request, kind.site ? kind.site->features : "") ==
-                DLT_ACCESS_CLOSED ||
-            !dlt_request_place(&request, &kind.shape, &ignored))
+        if (!takes_part(request, &kind, &placement))
             continue;
-        if (mine == 0)
-            return fewer(partition->nodes, partition->max_nodes);
-        if (__builtin_add_overflow(nodes, mine, &nodes))
-            nodes = INT_MAX;
+        least = fewer(least, placement.nodes);
+        counted = counted && kind.shape.nodes > 0;
+        if (__builtin_add_overflow(*nodes, kind.shape.nodes, nodes))
+            *nodes = INT_MAX;
     }
-    return fewer(nodes, partition->max_nodes);
+    *nodes = fewer(counted ? *nodes : partition->nodes, partition->max_nodes);
+    most = fewer(most, *nodes);
+    return least > 0 && (most == 0 || least <= most);
 }
 
 static void add_partition(struct work *work, const struct dlt_partition *partition)
@@ -206,13 +218,15 @@ static void add_partition(struct work *work, const struct dlt_partition *partiti
     struct dlt_request request = *work->question->request;
     struct dlt_forecast_place kind;
     size_t kinds = 0;
+    bool room;
     int nodes;
 
     request.exclusive = request.exclusive || partition->exclusive;
-    nodes = nodes_for(work, partition, first, request);
+    room = has_room(work, partition, first, &request, &nodes);
     for (; kind_of(work, partition, first, kinds, &kind); kinds++) {
         kind.shape.nodes = nodes;
-        add_candidate(work, partition, &kind, &request);
+        if (room)
+            add_candidate(work, partition, &kind, &request);
     }
     if (kinds == 0)
         add_undescribed(work, partition);

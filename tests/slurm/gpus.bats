@@ -152,6 +152,10 @@ advised() { # OPTION...
     submit -p mixed -N 2 --gres=gpu:1 "$long"
     [[ $(grep -c '^\* mixed' <<<"$stderr") == 3 ]]
     set_as_said
+    # Eight GPUs are all that there are, and the p100's two the slowest.
+    submit -p mixed --gpus=8 "$long"
+    [[ $(grep -c '^\* mixed' <<<"$stderr") == 3 ]]
+    set_as_said
     # Where nobody says how many there are of each, there are three in all.
     sed -i 's/ nodes = 1;//' "$(slurm_dltime_conf)"
     run dltime advise "${long#--dl-model=}" --conf "$(slurm_dltime_conf)" -- -p mixed -N 4 --gres=gpu:1
