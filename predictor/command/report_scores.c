@@ -91,7 +91,7 @@ struct short_name {
 };
 static struct short_name shorten(const char *name)
 {
-    struct short_name shown;
+    struct short_name shown = {""};
 
     dlt_text_copy(shown.text, sizeof shown.text, name);
     return shown;

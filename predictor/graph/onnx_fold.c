@@ -313,14 +313,14 @@ static int fold_reduce(struct dlt_onnx_build *b)
     static const char *const steps[] = {"Mul", "Add", "Max", "Min"};
     const struct dlt_onnx_value *value = dlt_onnx_input(b, 0);
     int which = dlt_name_index(ops, 4, b->node->op);
-    const struct dlt_onnx_tensor *t = value ? value->constant : NULL;
+    const struct dlt_onnx_tensor *t = dlt_onnx_is_constant(value) ? value->constant : NULL;
     struct dlt_onnx_tensor *out;
     struct dlt_onnx_ints axes;
     int64_t one = 1, whole = 0;
     double real;
     int given;
 
-    if (which < 0 || !dlt_onnx_is_constant(value) || t->rank > 1 || t->count == 0)
+    if (which < 0 || !t || t->rank > 1 || t->count == 0)
         return 0;
     given = dlt_onnx_list_or_input(b, "axes", 1, &axes);
     if (given < 0 || (given > 0 && axes.count > 1))

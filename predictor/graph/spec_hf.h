@@ -13,8 +13,8 @@ bool dlt_hf_recognise(json_object *root);
 
 /*
  * Writes the layers of the model that a configuration describes as a JSON spec (dltime-model(5)):
- * *text is malloc'ed, the caller's. Families: bert, gpt2, opt, llama and what is built like them, t5,
- * vit; layers, defaults and parameter counts are those of transformers' classes of that name
+ * *text is malloc'ed, the caller's. Families: bert, gpt2, opt, llama and what is built like them,
+ * t5, vit; layers, defaults and parameter counts are those of transformers' classes of that name
  * (https://github.com/huggingface/transformers). Errors name the key.
  */
 int dlt_hf_write(json_object *root, char **text, struct dlt_error *error);

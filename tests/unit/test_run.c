@@ -100,10 +100,10 @@ static void all_reduce_is_free_on_one_device_and_hidden_behind_a_long_backward(v
     assert_near(dlt_run_all_reduce(1e9, 0, 4, 2, &nvlink, dlt_interconnect_find("HDR")->bandwidth),
                 0.07506, 1e-9);
     /* Where nobody says what: as --interconnect and dltime.conf(5) promise. */
-    assert_near(dlt_run_all_reduce(1e9, 0, 4, 2, &nvlink, 0),
-                dlt_run_all_reduce(1e9, 0, 4, 2, &nvlink,
-                                   dlt_interconnect_find("100gbe")->bandwidth),
-                1e-12);
+    assert_near(
+        dlt_run_all_reduce(1e9, 0, 4, 2, &nvlink, 0),
+        dlt_run_all_reduce(1e9, 0, 4, 2, &nvlink, dlt_interconnect_find("100gbe")->bandwidth),
+        1e-12);
     assert_null(dlt_interconnect_find("token ring"));
     assert_string_equal(dlt_interconnect_nearest("nvlink9"), "nvlink1");
 }
