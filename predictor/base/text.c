@@ -100,13 +100,17 @@ static void make_c_locale(void)
 bool dlt_text_to_double(const char *text, double *value)
 {
     char *end;
+    double number;
 
     pthread_once(&c_locale_once, make_c_locale);
     /* strtod would take spaces, hexadecimal digits and words as well. */
     if (*text == '\0' || text[strspn(text, "+-.0123456789eE")] || c_locale == (locale_t)0)
         return false;
-    *value = strtod_l(text, &end, c_locale);
-    return *end == '\0' && isfinite(*value);
+    number = strtod_l(text, &end, c_locale);
+    if (*end || !isfinite(number))
+        return false;
+    *value = number;
+    return true;
 }
 
 bool dlt_text_to_int64(const char *text, int64_t *value)
@@ -259,14 +263,15 @@ bool dlt_text_to_duration(const char *text, double bare_unit, double *seconds)
     if (length > 1 && length < 32) {
         for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
             char number[32];
+            double count;
 
             if (text[length - 1] != units[i].unit)
                 continue;
             memcpy(number, text, length - 1);
             number[length - 1] = '\0';
-            if (!dlt_text_to_double(number, seconds) || *seconds < 0)
+            if (!dlt_text_to_double(number, &count) || count < 0)
                 return false;
-            *seconds *= units[i].seconds;
+            *seconds = count * units[i].seconds;
             return true;
         }
     }

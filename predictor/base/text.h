@@ -28,8 +28,8 @@ char dlt_text_lower(char c);
 /* Equal but for the case of ASCII letters. */
 bool dlt_text_same(const char *a, const char *b);
 
-/* The whole of text as a decimal number, decimal point '.', finite. Returns false if it is not one.
- */
+/* The whole of text as a decimal number, decimal point '.', finite. Returns false if it is not one,
+ * and leaves value as it is. */
 bool dlt_text_to_double(const char *text, double *value);
 bool dlt_text_to_int64(const char *text, int64_t *value);
 
@@ -52,6 +52,7 @@ const char *dlt_text_nearest(const char *text, const char *const *names, size_t 
  * Durations. Parses "90" (minutes, as Slurm does), "90s", "15m", "2h", "1d", "MM:SS", "HH:MM:SS",
  * "D-HH", "D-HH:MM", "D-HH:MM:SS" to seconds.
  * bare_unit: what a number without a unit is multiplied by (1 = seconds, 60 = Slurm's minutes).
+ * Returns false for what is no duration, and leaves seconds as they are.
  */
 bool dlt_text_to_duration(const char *text, double bare_unit, double *seconds);
 

@@ -40,8 +40,11 @@ static void durations_are_read_as_slurm_and_people_write_them(void **state)
         assert_true(dlt_text_to_duration(good[i].text, 60, &seconds));
         assert_near(seconds, good[i].seconds, 1e-9);
     }
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    seconds = 5;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(dlt_text_to_duration(bad[i], 60, &seconds));
+        assert_near(seconds, 5, 0);
+    }
 }
 
 static void durations_are_printed_as_slurm_prints_them_rounded_up(void **state)
@@ -87,12 +90,13 @@ static void numbers_are_decimal_and_nothing_else(void **state)
 {
     static const char *const bad[] = {"",    " 1",  "1 ", "\t1", "0x10",
                                       "inf", "nan", "1e", "1,5", "1e999"};
-    double real;
+    double real = 5;
     int64_t whole;
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_false(dlt_text_to_double(bad[i], &real));
+        assert_near(real, 5, 0);
         assert_false(dlt_text_to_int64(bad[i], &whole));
     }
     assert_true(dlt_text_to_double("-2.5e-1", &real));
