@@ -60,7 +60,7 @@ static int read_labels(const char **text, int wide, int label[DLT_RANK])
         for (int d = wide; dots && d > 0; d--)
             label[count++] = LETTERS + d - 1;
         if (!dots)
-            label[count++] = *p;
+            label[count++] = (unsigned char)*p;
         p = skip_blanks(p + (dots ? 3 : 1));
     }
     *text = p;
