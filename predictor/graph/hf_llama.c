@@ -109,14 +109,24 @@ static void experts(struct dlt_hf *hf, const struct row *row, const struct dlt_h
         dlt_hf_activation_name(hf, activation));
 }
 
+/* Whether a probability is above 0 that each class calls by a name of its own. */
+static bool drops(struct dlt_hf *hf, const char *name, const char *other)
+{
+    /* gpt_neox has one for both. */
+    return dlt_hf_drops(hf, name, 0) || dlt_hf_drops(hf, other, 0) ||
+           dlt_hf_drops(hf, "hidden_dropout", 0);
+}
+
 static void layer(struct dlt_hf *hf, const struct row *row, const struct dlt_hf_sizes *s,
                   const struct dlt_hf_attention *a, const char *activation)
 {
     unsigned traits = row->traits;
+    bool residual = drops(hf, "residual_dropout", "resid_pdrop");
     bool parallel = traits & PARALLEL && dlt_hf_flag(hf, "use_parallel_residual", true);
 
     norm(hf, traits, ", \"name\": \"normed\"");
     dlt_hf_attend(hf, a);
+    dlt_hf_dropout(hf, residual);
     if (traits & NORM_BEHIND)
         norm(hf, traits, "");
     dlt_hf_sum(hf, "attended", "entry");
@@ -129,6 +139,7 @@ static void layer(struct dlt_hf *hf, const struct row *row, const struct dlt_hf_
         experts(hf, row, s, activation);
     else
         perceptron(hf, row, s, activation);
+    dlt_hf_dropout(hf, residual);
     if (traits & NORM_BEHIND)
         norm(hf, traits, "");
     dlt_hf_sum(hf, "out", "attended");
@@ -163,6 +174,7 @@ void dlt_hf_llama(struct dlt_hf *hf)
         dlt_hf_unsupported(hf, "qk_layernorm");
     dlt_hf_share(hf, "num_attention_heads", s.heads, "num_key_value_heads", groups);
     dlt_hf_embedding(hf, "words", words, s.width, "ids");
+    dlt_hf_dropout(hf, drops(hf, "embedding_dropout", "embd_pdrop"));
     dlt_hf_open(hf, "layers", s.layers);
     layer(hf, row, &s, &a, activation);
     dlt_hf_close(hf);

@@ -154,6 +154,34 @@ static void null_is_none_and_no_default(void **state)
     dlt_graph_destroy(graph);
 }
 
+/* Starcoder2DecoderLayer and PhiDecoderLayer drop what attention and perceptron give, and the
+ * models their embeddings: starcoder2-3b as published twice in 30 layers and once, phi-2
+ * (embd_pdrop 0) twice in 32. */
+static void dropout_is_where_the_classes_have_it(void **state)
+{
+    static const struct {
+        const char *config;
+        int dropouts;
+    } cases[] = {{"{\"model_type\": \"starcoder2\", \"residual_dropout\": 0.1, "
+                  "\"embedding_dropout\": 0.1}",
+                  61},
+                 {"{\"model_type\": \"phi\", \"num_hidden_layers\": 32, \"resid_pdrop\": 0.1, "
+                  "\"embd_pdrop\": 0.0}",
+                  64},
+                 {"{\"model_type\": \"llama\"}", 0}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct dlt_graph *graph = spec_graph(cases[i].config, 1);
+        int dropouts = 0;
+
+        for (size_t n = 0; n < graph->node_count; n++)
+            dropouts += strcmp(graph->node[n].op->name, "dropout") == 0;
+        assert_int_equal(dropouts, cases[i].dropouts);
+        dlt_graph_destroy(graph);
+    }
+}
+
 static void refused(const char *config, const char *expected)
 {
     struct dlt_model *model;
@@ -204,6 +232,7 @@ int main(void)
         cmocka_unit_test(parameters_are_those_that_were_published),
         cmocka_unit_test(multiply_accumulates_are_those_of_the_formula),
         cmocka_unit_test(null_is_none_and_no_default),
+        cmocka_unit_test(dropout_is_where_the_classes_have_it),
         cmocka_unit_test(errors_name_the_key),
         cmocka_unit_test(the_name_is_that_of_the_checkpoint),
     };
