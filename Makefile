@@ -348,6 +348,10 @@ $(BUILD)/fuzz/%: $(BUILD)/obj/tests/fuzz/%.o $(ADVISE_OBJ) $(LIB_OBJ)
 # It reads what the learner reads.
 $(BUILD)/fuzz/fuzz_account: $(BUILD)/obj/predictor/learn/accounting.o
 
+# And what the commands make of a range of batches, and of a command line.
+$(BUILD)/fuzz/fuzz_request: $(addprefix $(BUILD)/obj/predictor/command/,advise_options.o \
+	predict_batches.o predict_print.o resubmit.o usage.o)
+
 # Seeds of the profile's fuzzer, in the format of the day: each kind of section.
 FUZZ_PROFILES := $(patsubst %,$(BUILD)/corpus/fuzz_profile/%.dlp,linear auto mlp general adapted)
 $(FUZZ_PROFILES) &: $(BUILD)/dltime tests/rows.awk tests/fuzz/make-profiles

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as what a user writes: --gres and all other options, and key=value of --dl-model. */
+/* Any text as what a user writes: --gres and all other options, key=value of --dl-model with a
+ * range of batches, and a job's command line as accounting kept it. */
 #include <math.h>
 
 #include "../../plugin/advise/options.h"
+#include "command/predict.h"
+#include "command/resubmit.h"
 #include "graph/model.h"
 
 #include "fuzz.h"
@@ -51,6 +54,42 @@ static void check_options(char *text)
     dlt_request_wants_gpus(&request);
 }
 
+static void check_range(const char *spec)
+{
+    struct predict_range range;
+    struct dlt_error error;
+    char *plain = predict_range_take(spec, &range, &error);
+
+    if (!plain) {
+        fuzz_check_error(&error);
+        return;
+    }
+    must(range.high == 0 || (range.low >= 1 && range.low <= range.high));
+    must(strlen(plain) <= strlen(spec));
+    free(plain);
+}
+
+/* No shipped network has that name, and the partition no profile: lines are understood, no more. */
+static void check_line(const char *text)
+{
+    static const char conf[] = "partitions = ( { name = \"v100\"; gpus_per_node = 4;"
+                               " gpu_type = \"v100\"; profile = \"/nonexistent.dlp\"; } );";
+    static struct resubmit *resubmit;
+    struct dlt_error error;
+    struct dlt_tag tag;
+    char *line;
+
+    if (!resubmit) {
+        const char *path = fuzz_file("model.json", (const uint8_t *)conf, sizeof conf - 1);
+
+        must(resubmit_create(path, &resubmit, &error) == 0);
+    }
+    must(!resubmit_estimate(resubmit, text, "v100", &tag));
+    must(asprintf(&line, "sbatch --dl-model=none %s", text) > 0);
+    must(!resubmit_estimate(resubmit, line, "v100", &tag));
+    free(line);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct dlt_gpu_request gpus = {0};
@@ -58,13 +97,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct dlt_error error;
     char *text = strndup((const char *)data, size);
     char *spec = NULL;
-    const char *path = fuzz_file("model.json", (const uint8_t *)model, sizeof model - 1);
+    const char *path;
 
     must(text);
+    check_line(text);
+    path = fuzz_file("model.json", (const uint8_t *)model, sizeof model - 1);
     if (dlt_request_gpus(text, size % 2, &gpus))
         must(gpus.count >= 0 && memchr(gpus.type, 0, sizeof gpus.type));
     check_options(text);
     must(asprintf(&spec, "%s,%s", path, text) > 0);
+    check_range(spec);
     if (dlt_model_load(spec, "/nonexistent", &loaded, &error))
         fuzz_check_error(&error);
     else
