@@ -183,8 +183,9 @@ static int judge_file(struct judge *judge, const char *path, struct dlt_error *e
         fprintf(stderr, "dltime %s: %s: the last line is cut short and was skipped\n",
                 judge->command, path);
     if (dlt_measure_unknown(reader))
-        fprintf(stderr, "dltime %s: %s: %zu rows of operators unknown to this version\n",
-                judge->command, path, dlt_measure_unknown(reader));
+        fprintf(stderr, "dltime %s: %s: %zu row%s of operators unknown to this version\n",
+                judge->command, path, dlt_measure_unknown(reader),
+                dlt_measure_unknown(reader) == 1 ? "" : "s");
     dlt_measure_close(reader);
     return got;
 }

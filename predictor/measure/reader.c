@@ -48,6 +48,14 @@ static int make_room(struct dlt_measure_reader *r, struct dlt_error *error)
     return 0;
 }
 
+/* What zlib says, without the name that it has of the file: "<fd:3>: ". */
+static const char *reason_of(const char *text)
+{
+    const char *named = strstr(text, ">: ");
+
+    return named ? named + 3 : *text ? text : "unknown error";
+}
+
 static int fill(struct dlt_measure_reader *r, struct dlt_error *error)
 {
     int got, code;
@@ -70,7 +78,7 @@ static int fill(struct dlt_measure_reader *r, struct dlt_error *error)
         return dlt_fail(error,
                         "the compressed data behind this line is damaged (%s); "
                         "copy the file again",
-                        *text ? text : "unknown error");
+                        reason_of(text));
     return 0;
 }
 
