@@ -85,12 +85,23 @@ static size_t field_named(const char *name)
     return f;
 }
 
+/* The next line of a file, which may have been to Windows; NULL at its end. */
+static char *take_line(char **text)
+{
+    char *line = strsep(text, "\n");
+    size_t length = line ? strlen(line) : 0;
+
+    if (length > 0 && line[length - 1] == '\r')
+        line[length - 1] = '\0';
+    return line;
+}
+
 static int parse_lines(char *text, const char *delimiter, struct list *list,
                        struct dlt_error *error)
 {
     enum { COLUMNS = 256 };
     size_t column[COLUMNS], columns = 0;
-    char *line = strsep(&text, "\n");
+    char *line = take_line(&text);
     unsigned known = 0;
 
     while (line && columns < COLUMNS) {
@@ -108,7 +119,7 @@ static int parse_lines(char *text, const char *delimiter, struct list *list,
                             "line 1: has no column %s; save what `sacct --allocations "
                             "--parsable2 --format=%s` prints",
                             names[f], dlt_account_format);
-    while ((line = strsep(&text, "\n"))) {
+    while ((line = take_line(&text))) {
         struct dlt_account *job = *line ? grow(list) : NULL;
         size_t c = 0;
 

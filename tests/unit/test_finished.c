@@ -95,6 +95,8 @@ static void a_saved_table_is_read_by_its_header(void **state)
                   "bob|12|COMPLETED|90|2026-11-29T10:00:00|v100|lab|sbatch --wrap a|b\n"
                   "\ncut|13\n";
     char bad[] = "User|State\nbob|COMPLETED\n";
+    char windows[] = "JobIDRaw|User|Partition|State|ElapsedRaw|End\r\n"
+                     "12|bob|v100|COMPLETED|90|2026-11-29T10:00:00\r\n\r\n";
     struct dlt_account *jobs;
     struct dlt_error error;
     size_t count;
@@ -105,6 +107,10 @@ static void a_saved_table_is_read_by_its_header(void **state)
     assert_string_equal(jobs[0].field[DLT_ACCOUNT_PARTITION], "v100");
     assert_string_equal(jobs[0].field[DLT_ACCOUNT_SUBMIT], "sbatch --wrap a|b");
     assert_string_equal(jobs[0].field[DLT_ACCOUNT_COMMENT], "");
+    free(jobs);
+    assert_int_equal(dlt_account_parse(windows, "|", true, &jobs, &count, &error), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(jobs[0].field[DLT_ACCOUNT_END], "2026-11-29T10:00:00");
     free(jobs);
     assert_int_equal(dlt_account_parse(bad, "|", true, &jobs, &count, &error), -1);
     assert_non_null(strstr(error.text, "has no column JobIDRaw"));
