@@ -233,8 +233,13 @@ static int run(const struct options *o)
     struct predict_range range;
     struct dlt_error error;
     char *spec = predict_range_take(o->spec, &range, &error);
-    int result = spec ? dlt_model_load(spec, NULL, &model, &error) : -1;
+    int result;
 
+    if (spec && range.high > 0 && (o->view.ops || o->view.quantile > 0)) {
+        free(spec);
+        return command_usage("predict", "--ops and --quantile are of one batch, not of a range");
+    }
+    result = spec ? dlt_model_load(spec, NULL, &model, &error) : -1;
     if (result == 0)
         result = answer(o, model, &range, &error);
     dlt_model_destroy(model);

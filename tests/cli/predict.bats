@@ -188,6 +188,9 @@ JSON
     [ "$status" -eq 2 ] && [[ "$stderr" == *"--devices"* ]]
     predict mlp.json --profile "$PROFILE" --pass sideways
     [ "$status" -eq 2 ]
+    predict mlp.json,batch=8:16 --profile "$PROFILE" --ops
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"--ops and --quantile are of one batch, not of a range"* ]]
     predict mlp.json --profile "$PROFILE" --quantile 1
     [ "$status" -eq 2 ]
 }
