@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -22,24 +25,36 @@ struct options {
     bool json;
 };
 
-/* Says which of the files the profile learned from: an error on those is none on unseen rows. */
+static bool has_source(const struct dlt_profile *profile, uint64_t size, const uint64_t *digest)
+{
+    const struct dlt_file_source *source = profile->source;
+
+    for (uint32_t s = 0; s < profile->header->source_count; s++)
+        if (source[s].size == size && (!digest || source[s].digest == *digest))
+            return true;
+    return false;
+}
+
+/* Says which of the files the profile learned from: an error on those is none on unseen rows. Only
+ * what is as large as one of those is read again. */
 static int tell_learned(const struct dlt_profile *profile, char **file, int count,
                         struct dlt_error *error)
 {
     for (int i = 0; i < count; i++) {
         uint64_t size, digest;
+        struct stat status;
 
+        if (stat(file[i], &status))
+            return dlt_fail(error, "%s: %s", file[i], strerror(errno));
+        if (!has_source(profile, (uint64_t)status.st_size, NULL))
+            continue;
         if (dlt_file_digest(file[i], &size, &digest, error))
             return -1;
-        for (uint32_t s = 0; s < profile->header->source_count; s++) {
-            if (profile->source[s].size != size || profile->source[s].digest != digest)
-                continue;
+        if (has_source(profile, size, &digest))
             fprintf(stderr,
                     "dltime evaluate: %s is a file that %s was learned from; of rows that it has "
                     "not seen this says nothing\n",
                     file[i], dlt_profile_path(profile));
-            break;
-        }
     }
     return 0;
 }
