@@ -245,18 +245,35 @@ bool dlt_request_place(const struct dlt_request *request, const struct dlt_shape
            (shape->cpus == 0 || placement->cpus <= shape->cpus);
 }
 
+/* Whether name is in a list with commas. */
+static bool list_has(const char *list, const char *name,
+                     int (*compare)(const char *, const char *, size_t))
+{
+    size_t length = strlen(name);
+
+    while (*list) {
+        size_t word = strcspn(list, ",");
+
+        if (word == length && compare(list, name, length) == 0)
+            return true;
+        list += word + (list[word] == ',');
+    }
+    return false;
+}
+
+/* Of ASCII letters, whatever the locale. */
+static int compare_without_case(const char *a, const char *b, size_t length)
+{
+    for (size_t i = 0; i < length; i++)
+        if (dlt_text_lower(a[i]) != dlt_text_lower(b[i]))
+            return 1;
+    return 0;
+}
+
 /* Accounts and QOS are the same to Slurm in capitals and small letters. */
 static bool names(const struct dlt_list *list, const char *name)
 {
-    char small_list[DLT_LIST_SIZE], small_name[DLT_NAME_SIZE];
-
-    dlt_text_copy(small_list, sizeof small_list, list->names);
-    dlt_text_copy(small_name, sizeof small_name, name);
-    for (char *at = small_list; *at; at++)
-        *at = dlt_text_lower(*at);
-    for (char *at = small_name; *at; at++)
-        *at = dlt_text_lower(*at);
-    return *name && dlt_list_has(small_list, small_name);
+    return *name && list_has(list->names, name, compare_without_case);
 }
 
 /* Of two lists and a name that is not known where it is "". */
@@ -307,14 +324,5 @@ enum dlt_access dlt_request_features(const struct dlt_request *request, const ch
 
 bool dlt_list_has(const char *list, const char *name)
 {
-    size_t length = strlen(name);
-
-    while (*list) {
-        size_t word = strcspn(list, ",");
-
-        if (word == length && memcmp(list, name, length) == 0)
-            return true;
-        list += word + (list[word] == ',');
-    }
-    return false;
+    return list_has(list, name, strncmp);
 }
