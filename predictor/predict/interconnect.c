@@ -19,7 +19,7 @@ const struct dlt_interconnect dlt_interconnects[] = {
     {"nvlink5", GIGABYTES(900)},
     {"10gbe", GIGABITS(10)},
     {"25gbe", GIGABITS(25)},
-    {"100gbe", GIGABITS(100)},
+    {"100gbe", DLT_NODE_BANDWIDTH},
     {"200gbe", GIGABITS(200)},
     {"400gbe", GIGABITS(400)},
     {"edr", GIGABITS(100)},

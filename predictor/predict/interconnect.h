@@ -11,7 +11,7 @@ struct dlt_interconnect {
     double bandwidth; /* bytes/s that an all-reduce's ring gets of it, in one direction */
 };
 
-/* bytes/s between nodes where nobody says more: 100gbe's. */
+/* bytes/s between nodes where nobody says more: 100gbe's, four fifths of 100 Gbit/s. */
 #define DLT_NODE_BANDWIDTH 10e9
 
 /* Ended by a NULL name: PCIe 3 to 5, NVLink 1 to 5, Ethernet, InfiniBand. */

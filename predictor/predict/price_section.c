@@ -22,20 +22,26 @@ struct dlt_price dlt_price_widened(struct dlt_price price, double factor, double
     return price;
 }
 
+double dlt_price_extrapolated(const struct dlt_price *a, const struct dlt_price *b)
+{
+    double seconds = a->seconds + b->seconds;
+
+    /* By rounding a mean may pass its larger part. */
+    return fmin((a->seconds * a->extrapolated + b->seconds * b->extrapolated) / seconds, 1);
+}
+
 struct dlt_price dlt_price_sum(const struct dlt_price *a, const struct dlt_price *b)
 {
     double seconds = a->seconds + b->seconds;
 
     if (!dlt_price_known(a) || !dlt_price_known(b))
         return dlt_no_price;
-    return (struct dlt_price){
-        .seconds = seconds,
-        .sigma = hypot(a->seconds * a->sigma, b->seconds * b->sigma) / seconds,
-        .basis = a->basis < b->basis ? a->basis : b->basis,
-        .clock_s = a->clock_s + b->clock_s,
-        /* By rounding a mean may pass its larger part. */
-        .extrapolated =
-            fmin((a->seconds * a->extrapolated + b->seconds * b->extrapolated) / seconds, 1)};
+    return (struct dlt_price){.seconds = seconds,
+                              .sigma =
+                                  hypot(a->seconds * a->sigma, b->seconds * b->sigma) / seconds,
+                              .basis = a->basis < b->basis ? a->basis : b->basis,
+                              .clock_s = a->clock_s + b->clock_s,
+                              .extrapolated = dlt_price_extrapolated(a, b)};
 }
 
 enum { NO_SECTION = -1 };

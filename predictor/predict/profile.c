@@ -100,7 +100,7 @@ static bool section_is_sound(const struct dlt_profile *p, const struct dlt_file_
            s->size <= p->size - s->offset && s->basis <= DLT_BASIS_MEASURED;
 }
 
-/* What no sound runs come near: factors and logarithms' spreads, seconds, cases. */
+/* What no sound runs come near: factors, seconds, cases. */
 static bool is_within(double value, double most)
 {
     return value >= 0 && value <= most;
@@ -108,7 +108,7 @@ static bool is_within(double value, double most)
 
 bool dlt_step_is_sound(const struct dlt_step_parameters *s)
 {
-    const double factor = 1e6, sigma = 10, seconds = 1e6, cases = 1e12;
+    const double factor = 1e6, sigma = DLT_SIGMA_MOST, seconds = 1e6, cases = 1e12;
 
     return is_within(s->device_factor, factor) && s->device_factor > 0 &&
            is_within(s->backward_factor, factor) && s->backward_factor > 0 &&

@@ -61,6 +61,9 @@ struct dlt_price {
                           * inside a network nobody pays it, but the host's dispatch instead */
 };
 
+/* How far the sum of two is extrapolated: the mean by seconds, of which there have to be some. */
+double dlt_price_extrapolated(const struct dlt_price *a, const struct dlt_price *b);
+
 /* Prices a record in its own pass on an entry's device. Always answers where hardware features are
  * known (basis cost model at the worst); seconds is NaN where nothing is. */
 void dlt_profile_price(const struct dlt_profile *profile, size_t entry,

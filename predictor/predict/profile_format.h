@@ -26,6 +26,8 @@
 enum { DLT_PROFILE_VERSION = 3, DLT_DONORS = 32, DLT_MEMBERS = 8 };
 /* Of the spread's terms, those that every section has, and all. */
 enum { DLT_SIGMA_ALL = 10, DLT_SIGMA_TERMS = 12 };
+/* Spreads of logarithms, of which no learner comes near the most. */
+enum { DLT_SIGMA_MOST = 10 };
 
 struct dlt_file_header {
     char magic[8];

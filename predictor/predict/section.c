@@ -7,7 +7,7 @@
 
 #include "predict/profile_format.h"
 
-enum { MOST_ROWS = 4096, MOST_TREES = 4096, MOST_SIGMA = 10 };
+enum { MOST_ROWS = 4096, MOST_TREES = 4096 };
 
 struct cursor {
     const unsigned char *bytes;
@@ -46,9 +46,8 @@ static bool counts_are_sound(const struct dlt_file_model *m)
         m->members > DLT_MEMBERS || m->tree_stride > 2 * DLT_FOREST_LEAVES - 1 ||
         (m->trees && m->inputs > DLT_FOREST_INPUTS))
         return false;
-    /* Spreads of logarithms, of which no learner comes near the most. */
-    if (m->sigma_low < 0 || m->sigma_high > MOST_SIGMA || m->sigma_far < 0 ||
-        m->sigma_far > MOST_SIGMA)
+    if (m->sigma_low < 0 || m->sigma_high > DLT_SIGMA_MOST || m->sigma_far < 0 ||
+        m->sigma_far > DLT_SIGMA_MOST)
         return false;
     return finite_all(&m->floor_s,
                       (sizeof *m - offsetof(struct dlt_file_model, floor_s)) / sizeof(double));

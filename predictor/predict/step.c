@@ -113,8 +113,7 @@ static struct dlt_unit_times unit_times(const struct unit_prices *prices)
         times.basis = b->basis;
     if (seconds > 0) {
         times.sigma = hypot(f->seconds * f->sigma, b->seconds * b->sigma) / seconds;
-        times.extrapolated =
-            fmin((f->seconds * f->extrapolated + b->seconds * b->extrapolated) / seconds, 1);
+        times.extrapolated = dlt_price_extrapolated(f, b);
     }
     return times;
 }
