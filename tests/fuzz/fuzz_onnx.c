@@ -8,9 +8,6 @@
  */
 #include "fuzz_graph.h"
 
-size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most);
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed);
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     fuzz_model("model.onnx", ",seq=16,batch=3", data, size);

@@ -120,11 +120,11 @@ static void check_entry(const struct dlt_profile *profile, size_t entry)
     check_network(profile, device->name);
 }
 
+static const char *const kinds[] = {"conv2d", "dense", "softmax", "elementwise"};
+
 /* Prices of records that say nothing but their kind. */
 static void check_prices(const struct dlt_profile *profile, size_t entry)
 {
-    static const char *const kinds[] = {"conv2d", "dense", "softmax", "elementwise"};
-
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const struct dlt_record_kind *kind = dlt_record_kind_find(kinds[k]);
         struct dlt_record record;
@@ -164,7 +164,6 @@ static void use(const uint8_t *data, size_t size, bool mend)
 /* Goes wherever a section's numbers lead. */
 static void use_section(const struct dlt_section *section)
 {
-    static const char *const kinds[] = {"conv2d", "dense", "softmax", "elementwise"};
     static const struct dlt_device device;
 
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
